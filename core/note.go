@@ -1,0 +1,116 @@
+package core
+
+// NoteKind names something worth counting: the specification's metrics, the
+// verdicts, and the marks by which coverage knows where a run has been. Closed.
+type NoteKind uint16
+
+// Note is one count.
+type Note struct {
+	Kind NoteKind
+	N    int64
+	Key  string
+}
+
+const (
+	NoteNone NoteKind = iota
+	// Verdicts of the probe: nova.auditor.probe.verdicts.
+	NoteProbeStand
+	NoteProbeGCWorthy
+	NoteProbeReapable
+	NoteProbeGone
+	NoteProbeFailed
+	// Reap-check.
+	NoteReapConfirmArmed // an unconfirmed all-dead probe armed the confirmed marker
+	NoteReapDeleted      // a confirmed all-dead probe deleted
+	NoteReapGCArmed
+	// Trim-check: nova.auditor.slots.trimmed.
+	NoteSlotsTrimmed
+	NoteTrimAdvanced
+	// Settle rewrite: nova.auditor.settle.bytes, nova.auditor.settle.spans.
+	NoteSettleBytes
+	NoteSettleSpans
+	NoteSettleOutput
+	NoteTailFill
+	NoteResidue
+	NoteEraSkipped  // the chain was leased elsewhere
+	NoteEraNotBelow // a marker not wholly below the checkpoint was skipped
+	NoteMemberCovered
+	NoteMemberTombstoned
+	NoteMemberTrimmed // a window wholly below the watermark was retired
+	NoteEmptyPlan
+	// Publish and commit.
+	NoteAnnounced
+	NoteAdopted // the intent already stood
+	NotePublishPut
+	NotePublishMultipart
+	NotePublishLostRace
+	NotePublishTruncated
+	NotePublishMidRow
+	NoteCommit
+	NoteCommitConflict
+	NoteIntentResolved
+	NoteIntentLeft
+	// Orphan.
+	NoteOrphanCondemned
+	NoteOrphanReclaimed // reclaim: orphan reclaimed
+	NoteOrphanVisible
+	NoteOrphanNothing
+	NoteOrphanUploadAborted
+	// Settlement.
+	NoteClaimed
+	NoteClaimLost
+	NoteFenced
+	NoteCutPublished
+	NoteCutAdopted
+	NoteGarbageSwept
+	NoteChainSettled
+	NoteSettleDeferred
+	NoteSettleSuperseded
+	NoteSettleDeadStar
+	// Serving side.
+	NoteMinted
+	NoteSlotCommitted
+	NoteAcked
+	NoteAbsorbed
+	NoteAbsorbDropped // a span of a stream that no longer exists, or below its end
+	NoteChainClosed
+	NoteOpened
+	// Drain.
+	NoteDutyRun
+	NoteDutyBackoff
+	NoteDutyParked
+	// Teardown, retention, GC.
+	NoteTeardownGated // nova.auditor.teardown.gated
+	NoteTeardownWalked
+	NoteTeardownFinal
+	NoteRetentionTrimmed
+	NoteRetentionRearmed
+	NoteGCMoved
+	NoteGCAbandoned
+	NoteLost // a range is truly lost
+
+	NoteKinds
+)
+
+var noteNames = [NoteKinds]string{
+	"none", "probe-stand", "probe-gc-worthy", "probe-reapable", "probe-gone", "probe-failed",
+	"reap-confirm-armed", "reap-deleted", "reap-gc-armed", "slots-trimmed", "trim-advanced",
+	"settle-bytes", "settle-spans", "settle-output", "tail-fill", "residue", "era-skipped", "era-not-below",
+	"member-covered", "member-tombstoned", "member-trimmed", "empty-plan",
+	"announced", "adopted", "publish-put", "publish-multipart", "publish-lost-race", "publish-truncated",
+	"publish-mid-row", "commit", "commit-conflict", "intent-resolved", "intent-left",
+	"orphan-condemned", "orphan-reclaimed", "orphan-visible", "orphan-nothing", "orphan-upload-aborted",
+	"claimed", "claim-lost", "fenced", "cut-published", "cut-adopted", "garbage-swept", "chain-settled",
+	"settle-deferred", "settle-superseded", "settle-dead-star",
+	"minted", "slot-committed", "acked", "absorbed", "absorb-dropped", "chain-closed", "opened",
+	"duty-run", "duty-backoff", "duty-parked",
+	"teardown-gated", "teardown-walked", "teardown-final", "retention-trimmed", "retention-rearmed",
+	"gc-moved", "gc-abandoned", "lost",
+}
+
+func (k NoteKind) String() string {
+	if int(k) < len(noteNames) {
+		return noteNames[k]
+	}
+	return "note?"
+}
