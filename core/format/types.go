@@ -186,8 +186,18 @@ type Intent struct {
 	Created    int64
 	Condemned  bool
 	Since      core.Ms // condemned: when
-	DeadSeen   bool    // condemned: the first look found bytes that no ref names
+	Look       Look    // condemned: what the first look found
 }
+
+// Look is what the orphan duty's first look at a condemned intent found.
+type Look uint8
+
+const (
+	LookNone    Look = iota // it has not looked yet (it was cut in between)
+	LookNothing             // no object stood at the key
+	LookDead                // bytes stood, and no ref named any of their chunks
+	LookVisible             // a ref named a chunk: the normal lifecycle owns the object
+)
 
 // Parked is the value of park/{duty}/{marker key}.
 type Parked struct {
