@@ -182,7 +182,8 @@ type Intent struct {
 	Store      core.Store
 	Birth      core.Ms
 	Attempt    string // who announced: tells "it was I" after a lost reply
-	Generation uint32 // condemned only: with Created, the incarnation
+	Shared     bool   // another attempt works under it too: only the judge resolves it
+	Generation uint32 // shared or condemned: with Created, the incarnation
 	Created    int64
 	Condemned  bool
 	Since      core.Ms // condemned: when
