@@ -86,4 +86,7 @@ func loopback(addr string) (string, error) {
 
 func (c Config) etcdDir() string { return filepath.Join(c.Dir, "etcd") }
 func (c Config) s3Dir() string   { return filepath.Join(c.Dir, "s3") }
-func (c Config) metaDir() string { return filepath.Join(c.Dir, "s3meta") }
+
+// metaDir is the side-car directory. The gateway's program takes any path that
+// begins with the text of s3Dir for one inside it, so "s3meta" would not do.
+func (c Config) metaDir() string { return filepath.Join(c.Dir, "objmeta") }

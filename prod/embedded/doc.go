@@ -9,7 +9,7 @@
 //	{dir}/nova.lock     flocked by the process that serves the directory
 //	{dir}/etcd          the etcd member
 //	{dir}/s3/{bucket}   the objects, each a file
-//	{dir}/s3meta        their metadata, where the file system has no user xattrs
+//	{dir}/objmeta       their metadata, where the file system has no user xattrs
 //
 // # Durability
 //

@@ -99,7 +99,7 @@ func TestDataOutlivesTheStack(t *testing.T) {
 			s = start(t, Config{Dir: dir, NoFsync: true})
 			wantObject(t, s.S3.Client(), "a/b", "bytes")
 			wantKey(t, s.Client(), "k", "v")
-			if _, err := os.Stat(filepath.Join(dir, "s3meta")); (err == nil) != sideCar {
+			if _, err := os.Stat(filepath.Join(dir, "objmeta")); (err == nil) != sideCar {
 				t.Errorf("side-car directory: %v", err)
 			}
 		})
@@ -209,5 +209,30 @@ func TestPartCopyAndLostServer(t *testing.T) {
 		t.Log(err)
 	case <-time.After(5 * time.Second):
 		t.Error("a server that stopped was not reported")
+	}
+}
+
+// TestSilence keeps `nova demo --json` parseable: nothing but the command itself
+// may write to standard output.
+func TestSilence(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	stdout := os.Stdout
+	os.Stdout = f
+	defer func() { os.Stdout = stdout }()
+	for _, sideCar := range []bool{false, true} {
+		s := start(t, Config{Dir: t.TempDir(), SideCar: sideCar, NoFsync: true})
+		putObject(t, s.S3.Client(), "k", "v")
+		closeQuickly(t, s)
+	}
+	said, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(said) > 0 {
+		t.Errorf("printed %q", said)
 	}
 }

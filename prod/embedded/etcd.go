@@ -19,6 +19,8 @@ const (
 	// etcdKeepHistory is how long revisions stay readable: far longer than a
 	// watcher lags, short enough that a stack left running does not fill up.
 	etcdKeepHistory = 5 * time.Minute
+	// etcdGoAway is how long connected clients get to end their calls.
+	etcdGoAway = 50 * time.Millisecond
 )
 
 // etcd is an etcd server in this process.
@@ -70,11 +72,20 @@ func startEtcd(ctx context.Context, c Config) (*etcd, error) {
 	}, nil
 }
 
-// close stops the server and frees its directory. The server is stopped before
-// its sockets are: that ends the watches of clients that are still connected,
-// which embed.Etcd.Close would wait five seconds for.
+// close stops the server and frees its directory. Clients that are still
+// connected are first told to go away, then their watches are ended: in any
+// other order they open new ones, which embed.Etcd.Close waits five seconds for.
 func (e *etcd) close() {
 	_ = e.client.Close() // says "context canceled" when all is well
-	e.server.Server.Stop()
-	e.server.Close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		e.server.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(etcdGoAway):
+		e.server.Server.Stop()
+		<-closed
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/versity/versitygw/auth"
 	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/debuglogger"
 	"github.com/versity/versitygw/embedgw"
@@ -116,7 +117,9 @@ func runGateway(ctx context.Context, c Config, addr string) (*gateway, error) {
 			Quiet:             true,
 			LogLevel:          debuglogger.LevelSilent,
 			DisableACLs:       true,
-			S3Options:         []s3api.Option{s3api.WithOnListen(func() { close(bound) })},
+			// Left to itself it would print which accounts it knows.
+			IAMService: auth.NewIAMServiceSingle(auth.Account{Access: accessKey, Secret: secretKey, Role: auth.RoleAdmin}),
+			S3Options:  []s3api.Option{s3api.WithOnListen(func() { close(bound) })},
 		})
 	}()
 	select {

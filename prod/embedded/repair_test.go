@@ -49,7 +49,7 @@ func cutCompletion(t *testing.T, sideCar, landed bool) {
 	upload := onlyMatch(t, filepath.Join(dir, "s3", testBucket, posix.MetaTmpMultipartDir, "*", *up.UploadId))
 	roots := []string{upload}
 	if sideCar {
-		roots = append(roots, onlyMatch(t, filepath.Join(dir, "s3meta", testBucket, posix.MetaTmpMultipartDir, "*", *up.UploadId)))
+		roots = append(roots, onlyMatch(t, filepath.Join(dir, "objmeta", testBucket, posix.MetaTmpMultipartDir, "*", *up.UploadId)))
 	}
 	keyDir := filepath.Dir(upload)
 	spare := filepath.Join(t.TempDir(), "spare")

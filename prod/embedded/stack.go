@@ -11,6 +11,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
+// errStopped is the cause of a loss that has no other.
+var errStopped = errors.New("it stopped by itself")
+
 // Stack is a running pair of stores. Its fields are read-only.
 type Stack struct {
 	// S3 is the gateway's endpoint.
@@ -97,22 +100,25 @@ func (s *Stack) Lost() <-chan error { return s.lost }
 
 // watch turns the end of either server into an error on lost.
 func (s *Stack) watch() {
-	var err error
+	server, cause := "the S3 gateway", error(nil)
 	select {
 	case <-s.closing:
-		return
 	case <-s.gateway.done:
-		err = fmt.Errorf("the S3 gateway on %s stopped: start the stack again: %w", s.Dir, s.gateway.err)
-	case cause := <-s.etcd.server.Err():
-		err = fmt.Errorf("etcd on %s stopped: start the stack again: %w", s.Dir, cause)
+		cause = s.gateway.err
+	case cause = <-s.etcd.server.Err():
+		server = "etcd"
 	case <-s.etcd.server.Server.StopNotify():
-		err = fmt.Errorf("etcd on %s stopped: start the stack again", s.Dir)
+		server = "etcd"
 	}
 	select {
-	case <-s.closing:
+	case <-s.closing: // before any server stopped, or as the reason that it did
+		return
 	default:
-		s.lost <- err
 	}
+	if cause == nil {
+		cause = errStopped
+	}
+	s.lost <- fmt.Errorf("%s on %s is gone, start the stack again: %w", server, s.Dir, cause)
 }
 
 // Close stops both servers, gives the directory free and the working directory
