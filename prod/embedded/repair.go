@@ -67,6 +67,7 @@ func repair(root, sideCar string) error {
 // cutUpload is an upload whose completion was cut.
 type cutUpload struct {
 	path   string // of its directory, under the name it was claimed by
+	meta   string // of its side-car directory, "" without one
 	bucket string // as the metadata store wants it
 	uploads,
 	claimed, id string // inside the bucket: the key's directory, and the upload's two names
@@ -84,8 +85,10 @@ func newCutUpload(root, rel, sideCar string) cutUpload {
 		claimed: object,
 		id:      id,
 	}
-	if sideCar == "" {
-		u.bucket = filepath.Join(root, bucket) // attributes are found by path, side-cars by name
+	if sideCar == "" { // attributes are found by path, side-cars by name
+		u.bucket = filepath.Join(root, bucket)
+	} else {
+		u.meta = filepath.Join(sideCar, rel)
 	}
 	return u
 }
@@ -105,7 +108,11 @@ func (u cutUpload) settle(store meta.MetadataStorer) error {
 	if err := os.RemoveAll(u.path); err != nil {
 		return err
 	}
-	_ = store.DeleteAttributes(u.bucket, u.claimed)
+	if u.meta != "" { // the store's own deletion would leave the parts' side-cars
+		if err := os.RemoveAll(u.meta); err != nil {
+			return err
+		}
+	}
 	_ = os.Remove(filepath.Dir(u.path)) // stays while other uploads of the key are in it
 	return nil
 }

@@ -84,6 +84,11 @@ func cutCompletion(t *testing.T, sideCar, landed bool) {
 	if _, err := os.Stat(body); err == nil {
 		t.Error("the unfinished write is still there")
 	}
+	for _, root := range roots {
+		if left, _ := filepath.Glob(root + ".*"); len(left) > 0 {
+			t.Errorf("the claimed upload is still there: %v", left)
+		}
+	}
 	list, err := c.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String(testBucket)})
 	if err != nil {
 		t.Fatal(err)
