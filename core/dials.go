@@ -26,6 +26,7 @@ type Dials struct {
 	AgeCap        [Classes]Ms // --denorm-age-cap, --express-denorm-age-cap
 	SizeTrigger   int64       // a window of this many bytes settles at linger cadence
 	OutputCap     int64       // --denorm-output-cap-mib
+	OutputChunks  int         // chunks of one output, at most: a probe looks each of them up
 	MarkersPerEra int         // --auditor-markers-per-era
 	MemberWidth   int         // --auditor-member-parallel
 	MemberPlan    int         // members of one plan, at most
@@ -88,7 +89,7 @@ func Spec() Dials {
 		RequestLife: 4 * minute, Admission: 2 * minute, Service: minute, Skew: 30 * second,
 		OrphanGrace: hour,
 		Linger:      [Classes]Ms{5 * minute, 5 * minute}, AgeCap: [Classes]Ms{24 * hour, hour},
-		SizeTrigger: 8 * mib, OutputCap: 256 * mib,
+		SizeTrigger: 8 * mib, OutputCap: 256 * mib, OutputChunks: 1 << 14,
 		MarkersPerEra: 1, MemberWidth: 8, MemberPlan: 2048, WarmSet: 2048 * mib, JobDeadline: 10 * minute,
 		PartMin: 5 * mib, PartMax: 64 * mib, PartCount: 10_000, PartWidth: 4,
 		ProbeWidth: 128, GCMinDead: 64 * mib, GCDeadPart: 2, ReapBucket: 30 * second, DeleteBatch: 1000,
@@ -117,6 +118,8 @@ func (d *Dials) Check() error {
 		return fmt.Errorf("orphan grace is %d ms and must exceed the request lifetime of %d ms", d.OrphanGrace, d.RequestLife)
 	case d.OutputCap < d.PartMin || d.OutputCap > int64(d.PartCount)*d.PartMax:
 		return fmt.Errorf("output cap of %d bytes does not fit between one part (%d) and %d parts of %d", d.OutputCap, d.PartMin, d.PartCount, d.PartMax)
+	case d.OutputChunks < 1 || d.OutputChunks > MaxGroup:
+		return fmt.Errorf("%d chunks an output: 1 to %d, or no probe could look them up", d.OutputChunks, MaxGroup)
 	case d.StreamsPerTxn*2+4 > TxnOps:
 		return fmt.Errorf("%d streams an absorb transaction exceed %d compares", d.StreamsPerTxn, TxnOps)
 	case d.Shards < 1 || d.Shards > 1<<12:

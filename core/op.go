@@ -74,6 +74,7 @@ const (
 // Piece is one run of a body's bytes: a descriptor, never chunk bytes.
 type Piece struct {
 	Kind     PieceKind
+	NoCRC    bool   // Range: a part of a chunk, or several; no checksum of these very bytes is known
 	CRC      uint32 // Range, Blob: CRC-32C of the bytes; the driver refuses to write others
 	Bytes    string // Literal
 	Blob     uint64 // Blob
