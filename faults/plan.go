@@ -1,0 +1,110 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// Million is the rate of what happens at every opportunity.
+const Million = 1_000_000
+
+// Plan says how often each kind of fault strikes: of a million opportunities, so
+// many. An opportunity is, by kind: an effect that goes out (cuts, and whatever
+// strikes one effect, a process or a store), a delete (DeleteKey), a footer or
+// tail read (DamagedTip), a part or a complete (CutUpload), a cut (the restarts),
+// a start of a process (Skew). The zero Plan is a run without faults.
+type Plan struct {
+	Rate [Kinds]uint32
+}
+
+// scale is what a kind's rate is drawn up to: rare enough for work to get done.
+var scale = [Kinds]uint32{
+	CutBefore: 600, CutAfter: 600, CutSilent: 600, CutUpload: 60_000,
+	RestartLater: 600_000, RestartNever: 120_000,
+	LostReply: 12_000, Dropped: 12_000, Late: 12_000, Refusal: 12_000,
+	DeleteKey: 150_000, DamagedTip: 4_000, Slow: 20_000,
+	Pause: 400, LeaseLost: 300, Skew: 700_000,
+	StoreDown: 80, StoreSlow: 120, MetaDown: 60, NoSpace: 60,
+}
+
+// Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and
+// draws a rate for each of the others, so that kinds which hide each other meet
+// the machines apart as well as together; one run in sixteen has none at all.
+func Draw(seed uint64) (p Plan) {
+	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
+	if r.IntN(16) == 0 {
+		return p
+	}
+	on := 1 + r.IntN(9) // of ten kinds
+	for _, k := range All() {
+		if r.IntN(10) < on {
+			// Rates spread over orders of magnitude, not evenly below the highest.
+			p.Rate[k] = max(1, scale[k]>>r.IntN(4))
+		}
+	}
+	return p
+}
+
+// Has reports whether a kind can strike.
+func (p *Plan) Has(k Kind) bool { return p.Rate[k] > 0 }
+
+// Without is the plan with some kinds switched off.
+func (p Plan) Without(ks ...Kind) Plan {
+	for _, k := range ks {
+		p.Rate[k] = 0
+	}
+	return p
+}
+
+// Quiet reports whether no kind can strike.
+func (p *Plan) Quiet() bool { return p.Rate == [Kinds]uint32{} }
+
+// String is the plan in the form that Parse reads: "cut-after=600 late=3000", or "none".
+func (p Plan) String() string {
+	var parts []string
+	for _, k := range All() {
+		if p.Rate[k] > 0 {
+			parts = append(parts, k.String()+"="+strconv.FormatUint(uint64(p.Rate[k]), 10))
+		}
+	}
+	if parts == nil {
+		return None.String()
+	}
+	return strings.Join(parts, " ")
+}
+
+// ErrPlan is wrapped by every error of Parse.
+var ErrPlan = errors.New("not a fault plan")
+
+// Parse reads a plan as String writes it; a kind without a rate strikes at every
+// opportunity.
+func Parse(s string) (p Plan, err error) {
+	for word := range strings.FieldsSeq(s) {
+		name, num, rated := strings.Cut(word, "=")
+		if name == None.String() && !rated {
+			continue
+		}
+		k, ok := kindOf(name)
+		rate := uint64(Million)
+		if rated {
+			rate, err = strconv.ParseUint(num, 10, 32)
+		}
+		if !ok || err != nil || rate > Million {
+			return Plan{}, fmt.Errorf("%w: %q is not kind=rate with a rate up to %d; the kinds are %v", ErrPlan, word, Million, All())
+		}
+		p.Rate[k] = uint32(rate)
+	}
+	return p, nil
+}
+
+func kindOf(name string) (Kind, bool) {
+	for _, k := range All() {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return None, false
+}
