@@ -210,17 +210,17 @@ func TestTheChecklistIsHeldToItsWord(t *testing.T) {
 	for line, want := range map[string]string{
 		"| A1 | it | `core/plan.Judge` | `core/plan.TestJudge` | done |": "",
 		"| A1 | it | `core/plan.Judge` |  | built |":                     "",
-		"| A1 | it |  |  | open |":                                      "",
-		"| A1 | a\\|b |  |  | open |":                                   "",
+		"| A1 | it |  |  | open |":                                       "",
+		"| A1 | a\\|b |  |  | open |":                                    "",
 		"| A1 | it | `core/plan.Nope` | `core/plan.TestJudge` | done |":  "no symbol core/plan.Nope",
 		"| A1 | it | `core/plan.Judge` | `core/plan.TestNope` | done |":  "no test core/plan.TestNope",
 		"| A1 | it | `core/plan.Judge` |  | done |":                      "1 symbols and 0 tests",
 		"| A1 | it |  | `core/plan.TestJudge` | done |":                  "0 symbols and 1 tests",
-		"| A1 | it |  |  | built |":                                     "it must name its code",
+		"| A1 | it |  |  | built |":                                      "it must name its code",
 		"| A1 | it | `core/plan.Judge` |  | open |":                      "names something",
-		"| A1 | it |  |  | soon |":                                      "none of done, built, open",
-		"| A1 |  |  |  | open |":                                        "requires nothing",
-		"| A1 | it |  |  | open |\n| A1 | it |  |  | open |":            "the id is taken by line 1",
+		"| A1 | it |  |  | soon |":                                       "none of done, built, open",
+		"| A1 |  |  |  | open |":                                         "requires nothing",
+		"| A1 | it |  |  | open |\n| A1 | it |  |  | open |":             "the id is taken by line 1",
 	} {
 		rows, err := parseChecklist(line)
 		if err != nil || len(rows) == 0 {
