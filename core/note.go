@@ -79,6 +79,9 @@ const (
 	NoteDutyRun
 	NoteDutyBackoff
 	NoteDutyParked
+	NoteForeign    // a key of no known form in a queue: left alone
+	NoteFarAhead   // a marker beyond any policy: dated by a wrong clock
+	NoteStraySched // a schedule row that led to nothing was removed
 	// Teardown, retention, GC.
 	NoteTeardownGated // nova.auditor.teardown.gated
 	NoteTeardownWalked
@@ -104,6 +107,7 @@ var noteNames = [NoteKinds]string{
 	"settle-deferred", "settle-superseded", "settle-dead-star",
 	"minted", "slot-committed", "acked", "absorbed", "absorb-dropped", "chain-closed", "opened",
 	"duty-run", "duty-backoff", "duty-parked",
+	"foreign", "far-ahead", "stray-sched",
 	"teardown-gated", "teardown-walked", "teardown-final", "retention-trimmed", "retention-rearmed",
 	"gc-moved", "gc-abandoned", "lost",
 }

@@ -55,6 +55,7 @@ func (m ReapMark) Encode() string {
 	w.window(m.Footer)
 	w.flags(m.Confirmed)
 	w.size(m.Dead)
+	w.ms(m.NotBefore)
 	return w.end()
 }
 
@@ -67,6 +68,7 @@ func DecodeReapMark(v string) (ReapMark, error) {
 	m.Footer = r.window()
 	r.flags(&m.Confirmed)
 	m.Dead = r.size()
+	m.NotBefore = r.ms()
 	if err := r.close(); err != nil {
 		return ReapMark{}, err
 	}

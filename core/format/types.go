@@ -142,7 +142,8 @@ type ReapMark struct {
 	Class     core.Class
 	Footer    Window
 	Confirmed bool
-	Dead      int64 // due/gc: dead bytes
+	Dead      int64   // due/gc: dead bytes
+	NotBefore core.Ms // due/gc: it failed, and comes back then (its key is no time)
 }
 
 // TrimMark is the value of due/trimcheck.

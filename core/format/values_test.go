@@ -115,8 +115,8 @@ func codecs() []codec {
 		}, Writer{"s1", 3, 12, 1000, 8}, "010602733103"+"0ce80708"),
 		of("SettleMark", SettleMark.Encode, DecodeSettleMark, func(t *rapid.T) SettleMark { return SettleMark{drawAttempts(t)} }, SettleMark{2}, "010702"),
 		of("ReapMark", ReapMark.Encode, DecodeReapMark, func(t *rapid.T) ReapMark {
-			return ReapMark{drawAttempts(t), drawClass(t), drawWindow(t), drawBool(t), drawSize(t)}
-		}, ReapMark{1, core.Standard, Window{300, 120}, true, 7}, "01080100ac02780107"),
+			return ReapMark{drawAttempts(t), drawClass(t), drawWindow(t), drawBool(t), drawSize(t), drawMs(t)}
+		}, ReapMark{1, core.Standard, Window{300, 120}, true, 7, 9}, "01080100ac0278010712"),
 		of("TrimMark", TrimMark.Encode, DecodeTrimMark, func(t *rapid.T) TrimMark { return TrimMark{drawAttempts(t)} }, TrimMark{300}, "0109ac02"),
 		of("TeardownMark", TeardownMark.Encode, DecodeTeardownMark, func(t *rapid.T) TeardownMark {
 			return TeardownMark{drawAttempts(t), drawMs(t)}
