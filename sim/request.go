@@ -1,0 +1,25 @@
+package sim
+
+// request is what a client can ask for. The set is closed.
+type request uint8
+
+const (
+	reqCreate request = iota
+	reqAppend
+	reqTrim
+	reqDelete
+	reqRead   // make a plan
+	reqFetch  // use one
+	reqClose  // a star closes
+	reqReopen // a star starts again after it was closed
+	requests
+)
+
+var requestNames = [requests]string{"create", "append", "trim", "delete", "read", "fetch", "close", "reopen"}
+
+func (q request) String() string {
+	if q < requests {
+		return requestNames[q]
+	}
+	return "request?"
+}

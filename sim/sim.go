@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+
+	"nova/core"
+	"nova/faults"
+	"nova/sim/world"
+)
+
+// Config is what a run is a function of.
+type Config struct {
+	Seed    uint64
+	Plan    *faults.Plan // nil: drawn from the seed
+	Choices []uint32     // if not nil: the recorded tape, instead of the seed's
+	Dials   *core.Dials  // nil: drawn
+	Effects int          // replies delivered before faults and clients stop; 0: 4,000
+	Log     io.Writer    // one line an event, if not nil
+	Laws    bool         // evaluate the laws after every change
+	// Scene adds the actors and the clients. It is called once, before the first step.
+	Scene func(*Sim)
+}
+
+// Clients is the workload: what asks for something now and then.
+type Clients interface {
+	// Act does one thing, drawn from the tape.
+	Act(s *Sim)
+	// Stop begins the end of the run: no requests any more; stars close or die.
+	Stop(s *Sim)
+	// Drained says what work is still to be done, or "".
+	Drained(s *Sim) string
+	// Finish judges the run once it has drained.
+	Finish(s *Sim)
+}
+
+// Sim is one run.
+type Sim struct {
+	Config
+	Dials  core.Dials
+	Plan   faults.Plan
+	Stores core.Stores
+	W      *world.World
+	Laws   Laws
+	Count  Count
+
+	clients Clients
+	tape    *Tape
+	now     core.Ms
+	ready   []*pending
+	timers  timers
+	procs   []*Proc
+	running map[string]*Proc // by actor; never ranged over
+	serial  uint64
+	starts  int
+	lines   int
+
+	style    style
+	favoured string // an actor that the style favours, or neglects
+	busy     int    // of a hundred steps, how many are a client's
+	skewFrom core.Ms
+	faulty   bool // faults strike
+	metaDown bool
+	sum      uint64
+	slow     core.Store // a store that is slow, or ""
+	breach   *Breach
+}
+
+// Epoch is the true time at which a run begins.
+const Epoch = core.Ms(1_000_000)
+
+// newSim makes a run that has not begun.
+func newSim(c Config) *Sim {
+	s := &Sim{Config: c, now: Epoch, running: map[string]*Proc{}}
+	s.tape = NewTape(c.Seed)
+	if c.Choices != nil {
+		s.tape = ReplayTape(c.Choices)
+	}
+	s.Plan = faults.Draw(c.Seed)
+	if c.Plan != nil {
+		s.Plan = *c.Plan
+	}
+	s.Dials = Dials(s.tape)
+	if c.Dials != nil {
+		s.Dials = *c.Dials
+	}
+	if s.Config.Effects == 0 {
+		s.Config.Effects = 4000
+	}
+	s.Stores = core.Stores{Of: [core.Classes][]core.Store{{"std-a", "std-b", "std-c"}, {"exp-a", "exp-b", "exp-c"}}}
+	dialect := world.Dialect{
+		RepeatComplete: []core.Outcome{core.Absent, core.Exists, core.OK}[s.tape.Choose(3)],
+		LateParts:      s.tape.Chance(1, 2),
+	}
+	s.W = world.New(world.LimitsOf(&s.Dials), dialect, append(append([]core.Store(nil), s.Stores.Of[0]...), s.Stores.Of[1]...)...)
+	s.style = style(s.tape.Choose(int(styles)))
+	s.busy = 2 + s.tape.Choose(20)
+	s.skewFrom = -core.Ms(s.tape.Choose(int(s.Dials.Skew) + 1))
+	s.Laws = noLaws{}
+	return s
+}
+
+// Now is the true time.
+func (s *Sim) Now() core.Ms { return s.now }
+
+// Tape is where clients draw their choices from.
+func (s *Sim) Tape() *Tape { return s.tape }
+
+// SetClients names the workload.
+func (s *Sim) SetClients(c Clients) { s.clients = c }
+
+// Procs is the live processes, in the order of their starts. The caller must not
+// change it.
+func (s *Sim) Procs() []*Proc { return s.procs }
+
+// Breach is a law that was broken: the end of the run.
+type Breach struct {
+	Law  Law
+	At   core.Ms
+	Line int // of the log
+	What string
+}
+
+func (b *Breach) Error() string {
+	return fmt.Sprintf("law %s, at %d (line %d): %s", b.Law, b.At, b.Line, b.What)
+}
+
+// Breach ends the run: a law was broken.
+func (s *Sim) Breach(l Law, format string, args ...any) {
+	if s.breach == nil {
+		s.breach = &Breach{l, s.now, s.lines, fmt.Sprintf(format, args...)}
+		s.logf(nil, "BREACH", "%s", s.breach.Error())
+	}
+}
+
+// Run runs one seed to its end.
+func Run(c Config) *Report {
+	s := newSim(c)
+	if c.Scene != nil {
+		c.Scene(s)
+	}
+	s.run()
+	return s.report()
+}

@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"nova/core"
+	"nova/faults"
+)
+
+// onEffect is the kinds that can strike when an effect is about to land.
+var onEffect = []faults.Kind{
+	faults.CutBefore, faults.CutAfter, faults.CutSilent,
+	faults.LostReply, faults.Dropped, faults.Late, faults.Refusal,
+	faults.Pause, faults.LeaseLost,
+	faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
+}
+
+// strikes draws whether a kind strikes at one opportunity of its own.
+func (s *Sim) strikes(k faults.Kind) bool {
+	if !s.faulty || !s.Plan.Has(k) {
+		return false
+	}
+	if !s.tape.Chance(int(s.Plan.Rate[k]), faults.Million) {
+		return false
+	}
+	s.Count.Faults[k]++
+	return true
+}
+
+// strike draws what strikes as an effect is about to land: with one draw for all
+// the kinds that strike any effect.
+func (s *Sim) strike(e *pending) faults.Kind {
+	if !s.faulty || s.Plan.Quiet() {
+		return faults.None
+	}
+	switch e.op.Kind {
+	case core.KDelete:
+		if s.strikes(faults.DeleteKey) {
+			return faults.DeleteKey
+		}
+	case core.KReadTail, core.KReadRange:
+		if s.strikes(faults.DamagedTip) {
+			return faults.DamagedTip
+		}
+	case core.KUploadPart, core.KCopyPart, core.KComplete:
+		if s.strikes(faults.CutUpload) {
+			return faults.CutUpload
+		}
+	}
+	x := faults.Million - 1 - s.tape.Choose(faults.Million)
+	for _, k := range onEffect {
+		if x -= int(s.Plan.Rate[k]); x < 0 {
+			s.Count.Faults[k]++
+			return k
+		}
+	}
+	return faults.None
+}
+
+// hit is what a kind of fault does.
+func (s *Sim) hit(k faults.Kind, e *pending) {
+	s.logf(e.p, "FAULT", "%s at %s %s", k, e.at, &e.op)
+	switch k {
+	case faults.CutBefore, faults.CutUpload:
+		s.dequeue(e)
+		e.dead = true // it is not among those that the cut may land
+		s.cut(e.p)
+	case faults.CutAfter:
+		s.land(e)
+		if s.breach == nil {
+			p := e.p
+			s.deliver(e)
+			if !p.ended {
+				s.cut(p)
+			}
+		}
+	case faults.CutSilent:
+		s.land(e)
+		s.cut(e.p)
+	case faults.LostReply:
+		s.land(e)
+		s.answer(e, core.Reply{Outcome: core.Unknown})
+	case faults.Dropped:
+		s.answer(e, core.Reply{Outcome: core.Unknown})
+	case faults.Late:
+		if e.op.Mutates() {
+			s.later(e)
+		}
+		s.answer(e, core.Reply{Outcome: core.Unknown})
+	case faults.Refusal, faults.DeleteKey:
+		s.answer(e, core.Reply{Outcome: core.Refused, Val: "503"})
+	case faults.DamagedTip:
+		s.answer(e, core.Reply{Outcome: core.Damaged})
+	case faults.Pause:
+		s.pause(e.p)
+	case faults.LeaseLost:
+		if e.p.session != "" {
+			s.W.Revoke(e.p.session)
+			s.changed(nil)
+		}
+	default:
+		s.window(k, e)
+	}
+}
+
+// window begins a time in which a store or the metastore is not itself.
+func (s *Sim) window(k faults.Kind, e *pending) {
+	long := core.Ms(1 + s.tape.Choose(int(2*s.Dials.RequestLife)))
+	switch k {
+	case faults.StoreDown:
+		bs := s.W.Buckets()
+		b := bs[s.tape.Choose(len(bs))]
+		if e.op.IsStore() { // the one that is being used, mostly
+			if u := s.W.Bucket(e.op.Store); u != nil && s.tape.Choose(2) == 0 {
+				b = u
+			}
+		}
+		b.Down = true
+		s.logf(nil, "down", "%s for %d ms", b.Name, long)
+		s.After(long, func() { b.Down = false })
+	case faults.StoreSlow:
+		bs := s.W.Buckets()
+		s.slow = bs[s.tape.Choose(len(bs))].Name
+		s.logf(nil, "slow", "%s for %d ms", s.slow, long)
+		s.After(long, func() { s.slow = "" })
+	case faults.MetaDown:
+		long = min(long, 2*s.Dials.SessionTTL)
+		s.metaDown = true
+		s.logf(nil, "down", "metastore for %d ms", long)
+		s.After(long, func() { s.metaDown = false })
+	case faults.NoSpace:
+		s.W.Meta.SetNoSpace(true)
+		s.logf(nil, "nospace", "for %d ms", long)
+		s.After(long, func() { s.W.Meta.SetNoSpace(false) })
+	}
+}
+
+// later lets an effect land after its answer, its process alive or not. A store
+// lets no request in after its NotAfter, and is done with it one service time
+// later; a transaction, or a delete, may take as long as any request may.
+func (s *Sim) later(e *pending) {
+	p, op := e.p, e.op
+	left := int(s.Dials.RequestLife)
+	if op.IsStore() && op.Until > 0 {
+		left = int(op.Until + s.Dials.Service - s.now)
+	}
+	if left < 1 {
+		return
+	}
+	sentAt := e.sentAt
+	at := s.now + 1 + core.Ms(s.tape.Choose(left))
+	s.At(at, func() {
+		if s.breach != nil {
+			return
+		}
+		admitted := max(sentAt, s.now-s.Dials.Service)
+		if op.Until > 0 {
+			admitted = min(admitted, op.Until)
+		}
+		r := s.apply(p, &op, admitted)
+		s.Count.Lates++
+		s.logLate(p, e.at, &op, &r)
+	})
+}
+
+// cut ends a process at once. Of what it has in flight, each lands at once, or
+// later, or never.
+func (s *Sim) cut(p *Proc) {
+	s.logf(p, "cut", "%d effects in flight", len(p.pend))
+	for _, e := range p.pend {
+		if e.dead || e.stage == landed || !e.op.Mutates() {
+			continue
+		}
+		switch s.tape.Choose(3) {
+		case 1:
+			r := s.apply(p, &e.op, s.admitted(e))
+			s.logLate(p, e.at, &e.op, &r)
+		case 2:
+			s.later(e)
+		}
+	}
+	s.end(p, true)
+	if s.breach == nil {
+		s.restart(p)
+	}
+}
+
+// restart starts the actor of a process that was cut again: at once, later, or
+// never.
+func (s *Sim) restart(p *Proc) {
+	a := p.Actor
+	if r, ok := a.(Reviver); ok && !r.Revive() {
+		return
+	}
+	if s.strikes(faults.RestartNever) {
+		s.logf(p, "never", "it is not started again")
+		return
+	}
+	wait := core.Ms(s.tape.Choose(20))
+	if s.strikes(faults.RestartLater) {
+		wait = core.Ms(s.tape.Choose(int(3*s.Dials.SessionTTL) + 1))
+	}
+	s.After(wait, func() {
+		if s.running[a.Name()] == nil && s.breach == nil {
+			if r, ok := a.(Reviver); !ok || r.Revive() {
+				s.Start(a)
+			}
+		}
+	})
+}
+
+// pause stops a process where it stands. What it has sent goes on by itself; the
+// process finds the replies when it wakes, and its session may have ended.
+func (s *Sim) pause(p *Proc) {
+	if p.paused {
+		return
+	}
+	long := core.Ms(1 + s.tape.Choose(int(3*s.Dials.SessionTTL)))
+	if s.tape.Choose(4) == 3 {
+		long += s.Dials.ReadGrace
+	}
+	s.logf(p, "pause", "for %d ms", long)
+	p.paused = true
+	s.After(long, func() { s.resume(p) })
+}
+
+func (s *Sim) resume(p *Proc) {
+	if !p.paused || p.ended {
+		return
+	}
+	p.paused = false
+	s.logf(p, "resume", "")
+	held := p.held
+	p.held = nil
+	for _, e := range held {
+		s.enqueue(e)
+	}
+}
+
+// delay is how long an effect takes beyond the ordinary.
+func (s *Sim) delay(e *pending) core.Ms {
+	if s.slow != "" && e.op.IsStore() && e.op.Store == s.slow {
+		return core.Ms(s.tape.Choose(int(s.Dials.Service)))
+	}
+	if s.strikes(faults.Slow) {
+		return core.Ms(s.tape.Choose(int(s.Dials.RequestLife)))
+	}
+	return 0
+}
