@@ -116,6 +116,8 @@ func (d *Dials) Check() error {
 		return fmt.Errorf("rights are confirmed every %d ms, but admit requests for %d ms only", d.Confirm, d.Admission)
 	case d.OrphanGrace <= d.RequestLife:
 		return fmt.Errorf("orphan grace is %d ms and must exceed the request lifetime of %d ms", d.OrphanGrace, d.RequestLife)
+	case d.PartMin < 1 || d.PartMax < 2*d.PartMin:
+		return fmt.Errorf("parts of %d to %d bytes: the most must be twice the least, or not every length can be cut into parts", d.PartMin, d.PartMax)
 	case d.OutputCap < d.PartMin || d.OutputCap > int64(d.PartCount)*d.PartMax:
 		return fmt.Errorf("output cap of %d bytes does not fit between one part (%d) and %d parts of %d", d.OutputCap, d.PartMin, d.PartCount, d.PartMax)
 	case d.OutputChunks < 1 || d.OutputChunks > MaxGroup:
