@@ -59,10 +59,14 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 		}
 		row, err := format.DecodeRow(l.rows[k].Val)
 		if err != nil {
-			continue // a damaged row is a scenario of its own
+			delete(ends, id) // a damaged row is a scenario of its own
+			continue
 		}
 		if row.End != last+1 {
 			l.t.Errorf("after %s: row %s ends at %d", op, k, row.End)
+		}
+		if _, _, live := l.stream(id); !live {
+			delete(ends, id)
 		}
 		if end, ok := ends[id]; ok && row.First != end {
 			l.t.Errorf("after %s: row %s begins at %d, the row before it ends at %d", op, k, row.First, end)
