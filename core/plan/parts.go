@@ -25,13 +25,12 @@ type Assembly struct {
 	Parts  []Part // Single: one, the body
 }
 
-// copyLimit is what a store copies into one part at most, and a part's largest
-// size.
-const copyLimit = int64(5) << 30
+// partLimit is what a store takes, or copies, as one part at most.
+const partLimit = int64(5) << 30
 
 // Assemble plans the parts of a body. Every part but the last has at least
 // PartMin bytes, none has more than PartMax, and there are at most PartCount;
-// when that does not fit, the bounds double until it does. A run of copyable
+// where that does not fit, the least part grows until it does. A run of copyable
 // pieces that lie side by side in one object is copied by the store, as soon as
 // it is as long as a part may be; where the data before it is too short for a
 // part of its own, it borrows from the run's front. Cutting a piece loses its
@@ -44,15 +43,12 @@ func Assemble(d *core.Dials, body []Stretch) Assembly {
 	if total < d.PartMin || len(body) == 0 {
 		return Assembly{Single: true, Parts: []Part{{Pieces: pieces(body)}}}
 	}
-	lo, hi := d.PartMin, d.PartMax
-	for {
-		p := planner{lo: lo, hi: max(hi, 2*lo)}
-		p.hi = min(p.hi, copyLimit)
+	for lo := d.PartMin; ; lo *= 2 {
+		p := planner{lo: lo, hi: max(d.PartMax, 2*lo)}
 		p.plan(body)
-		if len(p.parts) <= d.PartCount || 2*lo > p.hi || p.hi == copyLimit && lo > copyLimit/4 {
+		if len(p.parts) <= d.PartCount || 4*lo > partLimit {
 			return Assembly{Parts: p.parts}
 		}
-		lo, hi = 2*lo, 2*hi
 	}
 }
 
