@@ -1,0 +1,311 @@
+package law
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nova/core"
+	"nova/core/format"
+	"nova/core/keys"
+)
+
+// fact is one metastore row, read: what it said is undone by reading it again.
+type fact struct {
+	row core.Row
+	bad []Breach // of the row on its own: law 0, and markers in a wrong shard
+}
+
+func (f *fact) refuse(law int, what string) {
+	f.bad = append(f.bad, Breach{law, f.row.Key, what})
+}
+
+// check notes a decoder's or a parser's verdict.
+func (f *fact) check(err error) bool {
+	if err != nil {
+		f.refuse(0, err.Error())
+	}
+	return err == nil
+}
+
+func (j *Judge) putRow(row core.Row) {
+	if old := j.rows[row.Key]; old != nil {
+		j.moved(old.row, row)
+		j.read(old, false)
+	} else {
+		j.moved(core.Row{Mark: core.Mark{Key: row.Key}}, row)
+	}
+	f := &fact{row: row}
+	j.rows[row.Key] = f
+	j.read(f, true)
+	j.evaluated(0)
+}
+
+func (j *Judge) dropRow(key string) {
+	if f := j.rows[key]; f != nil {
+		j.moved(f.row, core.Row{Mark: core.Mark{Key: key}})
+		j.read(f, false)
+		delete(j.rows, key)
+	}
+}
+
+func (j *Judge) moved(was, is core.Row) {
+	if bs, ok := monotone(was, is); ok {
+		j.evaluated(5)
+		j.passing = append(j.passing, bs...)
+	}
+}
+
+// read enters what a row says (on), or takes it back.
+func (j *Judge) read(f *fact, on bool) {
+	f.bad = nil
+	j.readKind(f, on)
+	if !on {
+		f.bad = nil
+		delete(j.standing, f)
+		return
+	}
+	if len(f.bad) > 0 {
+		j.standing[f] = f.bad
+	}
+}
+
+func (j *Judge) readKind(f *fact, on bool) {
+	key := f.row.Key
+	head, _, _ := strings.Cut(key, "/")
+	var err error
+	switch head {
+	case "chain":
+		j.readChain(f, on)
+	case "stream", "trim", "writer":
+		j.readStream(f, head, on)
+	case "ref":
+		j.readRef(f, on)
+	case "due", "sched":
+		j.readDue(f, on)
+	case "park":
+		j.readPark(f, on)
+	case "mint":
+		_, _, err = keys.ParseMint(key)
+		if f.check(err) {
+			_, err = format.DecodeNumber(f.row.Val)
+			f.check(err)
+		}
+	case "name":
+		_, _, err = keys.ParseName(key)
+		if f.check(err) {
+			_, err = format.DecodeNumber(f.row.Val)
+			f.check(err)
+		}
+	case "counter", "generation":
+		j.readNumber(f, on)
+	default:
+		f.check(parseOther(head, key))
+	}
+}
+
+// readNumber reads the rows that are one number of the whole cluster.
+func (j *Judge) readNumber(f *fact, on bool) {
+	switch f.row.Key {
+	case keys.CounterEpoch, keys.CounterStream, keys.GenerationKey:
+	default:
+		f.refuse(0, "no row of nova has this key")
+		return
+	}
+	n, err := format.DecodeNumber(f.row.Val)
+	f.check(err)
+	if f.row.Key != keys.GenerationKey {
+		return
+	}
+	if j.generation = 0; on && err == nil {
+		j.generation = n
+	}
+	for _, g := range j.groups {
+		j.touchGroup(g)
+	}
+}
+
+// parseOther parses the keys whose values no law reads.
+func parseOther(head, key string) (err error) {
+	switch head {
+	case "star":
+		_, err = keys.ParseStar(key)
+	case "auditor":
+		_, err = keys.ParseAuditor(key)
+	case "producer":
+		_, err = keys.ParseProducer(key)
+	case "lease":
+		switch {
+		case strings.HasPrefix(key, "lease/stream/"):
+			_, err = keys.ParseStreamLease(key)
+		case strings.HasPrefix(key, "lease/chain/"):
+			_, _, err = keys.ParseChainLease(key)
+		default:
+			_, _, err = keys.ParseSettleClaim(key)
+		}
+	default:
+		err = fmt.Errorf("%w: leave it and report it", keys.ErrKey)
+	}
+	return err
+}
+
+func (j *Judge) readChain(f *fact, on bool) {
+	star, epoch, part, err := keys.ParseChain(f.row.Key)
+	if !f.check(err) {
+		return
+	}
+	c := j.chain(star, epoch)
+	j.touchChain(c)
+	switch part {
+	case keys.PartConst:
+		v, err := format.DecodeChainConst(f.row.Val)
+		f.check(err)
+		c.consts.set(v, err)
+		if !on {
+			c.consts.clear()
+		}
+	case keys.PartHead:
+		v, err := format.DecodeChainHead(f.row.Val)
+		f.check(err)
+		c.head.set(v, err)
+		if !on {
+			c.head.clear()
+		}
+	case keys.PartTrim:
+		v, err := format.DecodeChainTrim(f.row.Val)
+		f.check(err)
+		c.trim.set(v, err)
+		if !on {
+			c.trim.clear()
+		}
+		return
+	}
+	// Whether a slot keeps an acknowledged chunk depends on constants and head.
+	for id := range c.holds {
+		j.touchStream(j.stream(id))
+	}
+}
+
+func (j *Judge) readStream(f *fact, head string, on bool) {
+	var id uint64
+	var err error
+	switch head {
+	case "stream":
+		if id, err = keys.ParseStream(f.row.Key); f.check(err) {
+			v, err := format.DecodeStream(f.row.Val)
+			f.check(err)
+			s := j.stream(id)
+			if s.desc.set(v, err); !on {
+				s.desc.clear()
+			}
+		}
+	case "trim":
+		if id, err = keys.ParseTrim(f.row.Key); f.check(err) {
+			v, err := format.DecodeNumber(f.row.Val)
+			f.check(err)
+			s := j.stream(id)
+			if s.trim.set(v, err); !on {
+				s.trim.clear()
+			}
+		}
+	case "writer":
+		if id, err = keys.ParseWriter(f.row.Key); f.check(err) {
+			v, err := format.DecodeWriter(f.row.Val)
+			f.check(err)
+			s := j.stream(id)
+			if s.writer.set(v, err); !on {
+				s.writer.clear()
+			}
+		}
+	}
+	if err == nil {
+		j.touchStream(j.stream(id))
+	}
+}
+
+func (j *Judge) readRef(f *fact, on bool) {
+	id, last, err := keys.ParseRef(f.row.Key)
+	if !f.check(err) {
+		return
+	}
+	s := j.stream(id)
+	j.touchStream(s)
+	if !on {
+		j.dropRef(s, last)
+		return
+	}
+	r := &ref{f: f, last: last}
+	r.row, err = format.DecodeRow(f.row.Val)
+	switch {
+	case err != nil:
+	case r.row.End != last+1:
+		r.blind = true
+		f.refuse(0, "the row ends elsewhere than its key")
+	case r.row.Kind == format.SpanRow && r.row.Spans[0].Chunk.Stream != id:
+		r.blind = true
+		f.refuse(0, "the row is of another stream than its key")
+	}
+	r.blind = r.blind || !f.check(err)
+	i, _ := s.find(last)
+	s.refs = slices.Insert(s.refs, i, r)
+	j.nameRef(s, r, true)
+}
+
+func (j *Judge) dropRef(s *stream, last uint64) {
+	if i, ok := s.find(last); ok {
+		j.nameRef(s, s.refs[i], false)
+		s.refs = slices.Delete(s.refs, i, i+1)
+	}
+}
+
+// nameRef enters what a row names with what it names, or takes it back.
+func (j *Judge) nameRef(s *stream, r *ref, on bool) {
+	step := 1
+	if !on {
+		step = -1
+	}
+	switch {
+	case r.blind:
+		// It may have named any object of its stream.
+		if s.blind += step; s.blind == 0 || s.blind == 1 {
+			for _, g := range j.groups {
+				if g.id.stream == s.id {
+					j.touchGroup(g)
+				}
+			}
+		}
+	case r.row.Kind == format.SpanRow:
+		c := j.chain(r.row.Star, r.row.Epoch)
+		if count(c.named, s.id, step); len(c.named) == 0 {
+			j.touchChain(c)
+		}
+		for i := range r.row.Spans {
+			c.slot(r.row.Spans[i].Slot).name(s.id, on)
+		}
+	default:
+		for i := range r.row.Entries {
+			e := &r.row.Entries[i]
+			g := j.group(groupID{s.id, e.Epoch, e.First, e.Revision})
+			j.touchGroup(g)
+			if on {
+				g.entries = append(g.entries, naming{r.f, e})
+			} else {
+				g.entries = slices.DeleteFunc(g.entries, func(n naming) bool { return n.e == e })
+			}
+		}
+	}
+}
+
+// count adds to a counter of a multiset.
+func count[K comparable](m map[K]int, k K, by int) {
+	if m[k] += by; m[k] == 0 {
+		delete(m, k)
+	}
+}
+
+// touchNamers touches every stream whose rows name slots of the chain.
+func (j *Judge) touchNamers(c *chain) {
+	for id := range c.named {
+		j.touchStream(j.stream(id))
+	}
+}

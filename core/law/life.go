@@ -1,0 +1,115 @@
+package law
+
+import (
+	"fmt"
+	"slices"
+
+	"nova/core"
+	"nova/core/format"
+	"nova/core/keys"
+)
+
+// lifeID is what a live ref names: a slot, or one incarnation of a settled object.
+type lifeID struct {
+	star    string
+	epoch   uint64
+	n       uint64 // slot, or first
+	stream  uint64
+	rev     uint32
+	inc     keys.Incarnation
+	settled bool
+}
+
+func slotLife(star string, epoch, n uint64) lifeID { return lifeID{star: star, epoch: epoch, n: n} }
+
+func entryLife(id uint64, e *format.Entry) lifeID {
+	return lifeID{settled: true, stream: id, epoch: e.Epoch, n: e.First, rev: e.Revision,
+		inc: keys.Incarnation{Generation: e.Generation, Created: e.Created}}
+}
+
+func (o *object) life() lifeID {
+	if o.c != nil {
+		return slotLife(o.c.id.star, o.c.id.epoch, o.slot)
+	}
+	return lifeID{settled: true, stream: o.at.Stream, epoch: o.at.Epoch, n: o.at.First, rev: o.at.Revision, inc: o.at.Inc}
+}
+
+// life counts the live refs that name an object, and dates its last death.
+type life struct {
+	refs int
+	died core.Ms
+}
+
+// relive replaces what a stream's rows name.
+func (j *Judge) relive(s *stream, names []lifeID) {
+	if slices.Equal(s.lives, names) {
+		return
+	}
+	for _, id := range names {
+		l := j.lives[id]
+		if l == nil {
+			l = &life{}
+			j.lives[id] = l
+		}
+		l.refs++
+	}
+	for _, id := range s.lives {
+		l := j.lives[id]
+		if l.refs--; l.refs == 0 {
+			l.died = j.now
+			if !j.stands(id) {
+				delete(j.lives, id)
+			}
+		}
+	}
+	s.lives = names
+}
+
+// stands reports whether any object is what a ref named.
+func (j *Judge) stands(id lifeID) bool {
+	if !id.settled {
+		c := j.chains[chainID{id.star, id.epoch}]
+		if c == nil {
+			return false
+		}
+		i, ok := c.findSlot(id.n)
+		return ok && len(c.slots[i].objects) > 0
+	}
+	if g := j.groups[groupID{id.stream, id.epoch, id.n, id.rev}]; g != nil {
+		for _, o := range g.objects {
+			if o.at.Inc == id.inc {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TooEarly reports whether a deletion breaks law 4: it came sooner than one read
+// grace after the last death, less the allowed skew.
+func TooEarly(died, deleted core.Ms, d *core.Dials) bool { return deleted < died+d.ReadGrace-d.Skew }
+
+// judgeDeletion judges law 4 as an object goes. One that no live ref ever named
+// has no reader to harm.
+func (j *Judge) judgeDeletion(o *object) {
+	j.evaluated(4)
+	l := j.lives[o.life()]
+	switch {
+	case l == nil:
+	case l.refs > 0:
+		j.passing = append(j.passing, Breach{4, name(o.o), "it was deleted while a live ref named it"})
+	case TooEarly(l.died, j.now, j.d):
+		j.passing = append(j.passing, Breach{4, name(o.o), fmt.Sprintf("it was deleted %d ms after its last death, and the read grace is %d ms", j.now-l.died, j.d.ReadGrace)})
+	}
+}
+
+// flushStreams judges the streams that are to be judged: deaths get the time at
+// which they happened.
+func (j *Judge) flushStreams() {
+	for len(j.dirtyStreams) > 0 {
+		s := j.dirtyStreams[len(j.dirtyStreams)-1]
+		j.dirtyStreams = j.dirtyStreams[:len(j.dirtyStreams)-1]
+		s.dirty = false
+		j.say(s, j.judgeStream(s))
+	}
+}
