@@ -36,6 +36,8 @@ type Laws interface {
 	// Changed is called after everything that changed the world, before anything
 	// else happens. The op is nil where time or an operator changed it.
 	Changed(s *Sim, op *core.Op, cs []world.Change)
+	// Acked is called when a client is told that a chunk is safe.
+	Acked(s *Sim, c *Chunk)
 	// Still says that from now on (or no longer) nothing may be written but clocks.
 	Still(on bool)
 }
@@ -44,4 +46,5 @@ type Laws interface {
 type noLaws struct{}
 
 func (noLaws) Changed(*Sim, *core.Op, []world.Change) {}
+func (noLaws) Acked(*Sim, *Chunk)                     {}
 func (noLaws) Still(bool)                             {}

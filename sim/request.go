@@ -5,9 +5,11 @@ type request uint8
 
 const (
 	reqCreate request = iota
+	reqOpen
 	reqAppend
 	reqTrim
 	reqDelete
+	reqPolicy
 	reqRead   // make a plan
 	reqFetch  // use one
 	reqClose  // a star closes
@@ -15,7 +17,7 @@ const (
 	requests
 )
 
-var requestNames = [requests]string{"create", "append", "trim", "delete", "read", "fetch", "close", "reopen"}
+var requestNames = [requests]string{"create", "open", "append", "trim", "delete", "policy", "read", "fetch", "close", "reopen"}
 
 func (q request) String() string {
 	if q < requests {

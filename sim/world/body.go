@@ -186,3 +186,12 @@ func mix(blob, word uint64) uint64 {
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
+
+// Blob says which bytes of which blob the body is, if it is of one blob only.
+func (b *Body) Blob() (blob uint64, off, n int64, ok bool) {
+	if len(b.segs) != 1 || b.segs[0].Len == 0 {
+		return 0, 0, 0, false
+	}
+	s := &b.segs[0]
+	return s.Blob, s.Off, s.Len, true
+}

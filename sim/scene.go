@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"fmt"
+
+	"nova/core"
+	"nova/core/duty"
+	"nova/core/keys"
+	"nova/core/serve"
+)
+
+// starActor is a star: a serving node, started again under the same name.
+type starActor struct {
+	w     *Workload
+	name  string
+	class core.Class
+}
+
+func (a *starActor) Name() string { return a.name }
+
+// Revive reports whether the star may be started again.
+func (a *starActor) Revive() bool { return !a.w.stopped }
+
+// Boot makes the star's machine.
+func (a *starActor) Boot(p *Proc) core.Machine {
+	return &starRoot{env: &p.Env, star: serve.Star{Name: a.name, Class: a.class}}
+}
+
+// Gave takes an answer.
+func (a *starActor) Gave(p *Proc, queue, val string) {
+	if queue == serve.Queue {
+		a.w.answered(p.Sim, p, val)
+	}
+}
+
+// Ended forgets what the process led.
+func (a *starActor) Ended(p *Proc, _ bool) { a.w.ended(p) }
+
+type starRoot struct {
+	env  *core.Env
+	star serve.Star
+}
+
+// Step steps the star.
+func (r *starRoot) Step(t core.Turn) bool { return r.star.Step(t, r.env) }
+
+// auditActor is an auditor.
+type auditActor struct{ name string }
+
+func (a *auditActor) Name() string { return a.name }
+
+// Boot makes the auditor's machine.
+func (a *auditActor) Boot(p *Proc) core.Machine { return &auditRoot{env: &p.Env} }
+
+type auditRoot struct {
+	env      *core.Env
+	settle   duty.Drain[duty.Settle]
+	teardown duty.Drain[duty.Teardown]
+	retain   duty.Drain[duty.Retention]
+	reap     duty.Drain[duty.ReapCheck]
+	trim     duty.Drain[duty.TrimCheck]
+	orphan   duty.Drain[duty.Orphan]
+}
+
+// Step steps the auditor.
+func (r *auditRoot) Step(t core.Turn) bool {
+	r.settle.Step(t.In(1), r.env, keys.Settle, (*duty.Settle).Step)
+	r.teardown.Step(t.In(2), r.env, keys.Teardown, (*duty.Teardown).Step)
+	r.retain.Step(t.In(3), r.env, keys.Retention, (*duty.Retention).Step)
+	r.reap.Step(t.In(4), r.env, keys.Reap, (*duty.ReapCheck).Step)
+	r.trim.Step(t.In(5), r.env, keys.TrimCheck, (*duty.TrimCheck).Step)
+	r.orphan.Step(t.In(6), r.env, keys.Orphan, (*duty.Orphan).Step)
+	return false
+}
+
+// Nova is the scene of a whole cluster: stars, auditors that share their shards,
+// and clients.
+func Nova(s *Sim) {
+	w := &Workload{ledger: newLedger(), byID: map[uint64]*streamOf{}, asked: map[uint64]*ask{}, most: 1 + s.tape.Choose(6)}
+	s.Laws = newJudge(s, w.ledger)
+	s.SetClients(w)
+	for i := range 1 + s.tape.Choose(3) {
+		a := &starActor{w, fmt.Sprintf("star-%d", i), core.Class(s.tape.Choose(core.Classes))}
+		w.stars = append(w.stars, a)
+		s.Start(a)
+	}
+	for i := range 1 + s.tape.Choose(2) {
+		a := &auditActor{fmt.Sprintf("auditor-%d", i)}
+		w.audits = append(w.audits, a)
+		s.Start(a)
+	}
+}

@@ -1,0 +1,112 @@
+package sim_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"nova/faults"
+	"nova/sim"
+)
+
+var (
+	seedFlag    = flag.Uint64("seed", 0, "the first seed; with one run, its story is printed")
+	runsFlag    = flag.Int("runs", 0, "how many seeds to run (0: one, if -seed is given; else a few)")
+	effectsFlag = flag.Int("effects", 0, "effects of a run before its faults stop (0: the default)")
+	planFlag    = flag.String("plan", "", "the fault plan, instead of the seed's own")
+	linesFlag   = flag.Int("lines", 400, "lines of the story that are printed")
+)
+
+func given(name string) (yes bool) {
+	flag.Visit(func(f *flag.Flag) { yes = yes || f.Name == name })
+	return yes
+}
+
+func config(t testing.TB, seed uint64) sim.Config {
+	c := sim.Config{Seed: seed, Effects: *effectsFlag, Scene: sim.Nova}
+	if *planFlag != "" {
+		p, err := faults.Parse(*planFlag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Plan = &p
+	}
+	return c
+}
+
+// TestSeed runs a cluster under the faults of each seed.
+func TestSeed(t *testing.T) {
+	runs := *runsFlag
+	if runs == 0 {
+		runs = 24
+		if given("seed") {
+			runs = 1
+		}
+		if testing.Short() {
+			runs = min(runs, 4)
+		}
+	}
+	if runs == 1 {
+		story(t, *seedFlag)
+		return
+	}
+	var (
+		mu    sync.Mutex
+		sum   sim.Count
+		wg    sync.WaitGroup
+		seeds = make(chan uint64)
+		begin = time.Now()
+		bad   int
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for seed := range seeds {
+				r := sim.Run(config(t, seed))
+				mu.Lock()
+				sum.Add(&r.Count)
+				if r.Breach != nil {
+					if bad++; bad <= 20 {
+						t.Errorf("seed %d (%s): %v\n    repeat it: %s", seed, r.Plan, r.Breach, r.Again())
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range runs {
+		seeds <- *seedFlag + uint64(i)
+	}
+	close(seeds)
+	wg.Wait()
+	if bad > 20 {
+		t.Errorf("%d of %d seeds broke a law", bad, runs)
+	}
+	if testing.Verbose() {
+		took := time.Since(begin)
+		fmt.Printf("%d seeds in %v, %.0f effects/s\n%s", runs, took.Round(time.Millisecond), float64(sum.Effects)/took.Seconds(), sum.String())
+		fmt.Println("never:", sum.Missing())
+	}
+}
+
+// story runs one seed and prints how it ended, or all of it.
+func story(t *testing.T, seed uint64) {
+	var log bytes.Buffer
+	c := config(t, seed)
+	c.Log = &log
+	r := sim.Run(c)
+	if testing.Verbose() || r.Breach != nil {
+		fmt.Fprintln(os.Stdout, tail(log.String(), *linesFlag))
+		fmt.Println("plan:", r.Plan)
+	}
+	if testing.Verbose() {
+		fmt.Print(r.Count.String())
+	}
+	if r.Breach != nil {
+		t.Errorf("seed %d: %v\n    repeat it: %s", seed, r.Breach, r.Again())
+	}
+}

@@ -1,0 +1,407 @@
+package sim
+
+import (
+	"fmt"
+
+	"nova/core"
+	"nova/core/format"
+	"nova/core/keys"
+	"nova/core/law"
+	"nova/core/serve"
+)
+
+// Workload is the clients of a run: they create, append, read, trim and delete,
+// and remember what they were told.
+type Workload struct {
+	ledger *Ledger
+	stars  []*starActor
+	audits []Actor
+
+	streams []*streamOf          // that clients know of, in the order in which they were made
+	byID    map[uint64]*streamOf // never ranged over
+	asked   map[uint64]*ask      // requests to stars that are not answered
+	plans   []*plan
+	serial  uint64 // of requests and clients
+	stopped bool
+	most    int // streams at a time
+}
+
+// streamOf is what clients know of one stream.
+type streamOf struct {
+	id      uint64
+	spec    serve.Spec
+	on      *Proc // the process that said it leads it, or nil
+	next    uint64
+	deleted bool // somebody asked for it
+	trimmed uint64
+}
+
+// ask is a request that is not answered yet.
+type ask struct {
+	verb   serve.Verb
+	p      *Proc
+	stream *streamOf
+	chunks []*Chunk
+}
+
+// knows adds a stream that exists.
+func (w *Workload) knows(id uint64, spec serve.Spec) *streamOf {
+	st := w.byID[id]
+	if st == nil {
+		st = &streamOf{id: id, spec: spec}
+		w.streams = append(w.streams, st)
+		w.byID[id] = st
+	}
+	return st
+}
+
+// Act does one thing.
+func (w *Workload) Act(s *Sim) {
+	t := s.tape
+	if len(w.streams) == 0 {
+		w.create(s)
+		return
+	}
+	switch r := t.Choose(100); {
+	case r < 50:
+		w.append(s)
+	case r < 60:
+		w.open(s)
+	case r < 66:
+		w.create(s)
+	case r < 80:
+		w.read(s)
+	case r < 90:
+		w.use(s)
+	case r < 94:
+		w.trim(s)
+	case r < 96:
+		w.delete(s)
+	case r < 98:
+		w.policy(s)
+	default:
+		w.closeOrReopen(s)
+	}
+}
+
+// stream draws a stream, of those that nobody has asked to delete, mostly.
+func (w *Workload) stream(s *Sim) *streamOf {
+	st := w.streams[s.tape.Choose(len(w.streams))]
+	for range 3 {
+		if !st.deleted {
+			break
+		}
+		st = w.streams[s.tape.Choose(len(w.streams))]
+	}
+	return st
+}
+
+// star draws a star that runs.
+func (w *Workload) star(s *Sim) *Proc {
+	return s.Running(w.stars[s.tape.Choose(len(w.stars))])
+}
+
+// ask sends a request to a star.
+func (w *Workload) ask(p *Proc, r serve.Request, a *ask) {
+	w.serial++
+	r.ID = w.serial
+	a.verb, a.p = r.Verb, p
+	w.asked[r.ID] = a
+	p.Push(serve.Queue, r.Encode())
+}
+
+func (w *Workload) create(s *Sim) {
+	live := 0
+	for _, st := range w.streams {
+		if !st.deleted {
+			live++
+		}
+	}
+	if live >= w.most {
+		w.append(s)
+		return
+	}
+	s.Count.Clients[reqCreate]++
+	t := s.tape
+	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
+	if t.Choose(4) == 3 {
+		spec.MaxAge = core.Ms(2000 + 500*t.Choose(12))
+	}
+	w.run(s, &verb{kind: reqCreate, spec: spec})
+}
+
+func (w *Workload) open(s *Sim) {
+	p, st := w.star(s), w.stream(s)
+	if p == nil {
+		return
+	}
+	s.Count.Clients[reqOpen]++
+	w.ask(p, serve.Request{Verb: serve.VerbOpen, Stream: st.id}, &ask{stream: st})
+}
+
+// append bundles a few streams' chunks into one request.
+func (w *Workload) append(s *Sim) {
+	t := s.tape
+	p := w.star(s)
+	if p == nil {
+		return
+	}
+	var led []*streamOf
+	for _, st := range w.streams {
+		if st.on == p && (!st.deleted || t.Choose(4) == 3) {
+			led = append(led, st)
+		}
+	}
+	if len(led) == 0 {
+		st := w.stream(s)
+		s.Count.Clients[reqOpen]++
+		w.ask(p, serve.Request{Verb: serve.VerbOpen, Stream: st.id}, &ask{stream: st})
+		return
+	}
+	s.Count.Clients[reqAppend]++
+	r := serve.Request{Verb: serve.VerbAppend}
+	a := &ask{}
+	for range 1 + t.Choose(3) {
+		st := led[t.Choose(len(led))]
+		size := int64(8 + t.Choose(50))
+		if t.Choose(8) == 7 {
+			size = s.Dials.PartMin - 4 + int64(t.Choose(int(s.Dials.PartMax-s.Dials.PartMin)))
+		}
+		c := w.ledger.Submit(st.id, uint32(1+t.Choose(4)), size)
+		at := s.now - core.Ms(t.Choose(100))
+		if t.Choose(32) == 31 {
+			at = s.now + core.Ms(t.Choose(1<<30)) // a record from the future
+		}
+		a.chunks = append(a.chunks, c)
+		r.Chunks = append(r.Chunks, serve.AppendChunk{Stream: st.id, Count: c.Count, CRC: c.CRC, Len: c.Len, Blob: c.Blob, Oldest: at, Newest: at + core.Ms(t.Choose(20))})
+	}
+	w.ask(p, r, a)
+}
+
+func (w *Workload) trim(s *Sim) {
+	st := w.stream(s)
+	as := w.ledger.Acked(st.id)
+	if len(as) == 0 {
+		return
+	}
+	s.Count.Clients[reqTrim]++
+	c := as[s.tape.Choose(len(as))]
+	to := c.First + uint64(s.tape.Choose(int(c.Count)+1))
+	st.trimmed = max(st.trimmed, to)
+	w.run(s, &verb{kind: reqTrim, stream: st.id, to: to})
+}
+
+func (w *Workload) delete(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqDelete]++
+	st.deleted = true
+	w.run(s, &verb{kind: reqDelete, stream: st.id})
+}
+
+func (w *Workload) policy(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqPolicy]++
+	age := core.Ms(0)
+	if s.tape.Choose(2) == 1 {
+		age = core.Ms(2000 + 500*s.tape.Choose(12))
+		st.spec.MaxAge = max(st.spec.MaxAge, age)
+	}
+	w.run(s, &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}})
+}
+
+// read makes a plan; use uses one, at any time before it has run out.
+func (w *Workload) read(s *Sim) {
+	s.Count.Clients[reqRead]++
+	if p := makePlan(s, w.stream(s).id); p != nil && len(p.parts) > 0 {
+		w.plans = append(w.plans, p)
+		s.After(s.Dials.PlanTTL, func() { w.lastUse(s, p) })
+	}
+}
+
+func (w *Workload) use(s *Sim) {
+	if len(w.plans) == 0 {
+		return
+	}
+	s.Count.Clients[reqFetch]++
+	p := w.plans[s.tape.Choose(len(w.plans))]
+	p.use(s, w.ledger, &p.parts[s.tape.Choose(len(p.parts))])
+}
+
+// lastUse uses all of a plan in its last millisecond.
+func (w *Workload) lastUse(s *Sim, p *plan) {
+	for i := range p.parts {
+		if s.breach == nil {
+			p.use(s, w.ledger, &p.parts[i])
+		}
+	}
+	for i, q := range w.plans {
+		if q == p {
+			w.plans = append(w.plans[:i], w.plans[i+1:]...)
+			return
+		}
+	}
+}
+
+// closeOrReopen closes a star that runs, or starts one that does not.
+func (w *Workload) closeOrReopen(s *Sim) {
+	a := w.stars[s.tape.Choose(len(w.stars))]
+	if p := s.Running(a); p != nil {
+		s.Count.Clients[reqClose]++
+		w.ask(p, serve.Request{Verb: serve.VerbClose}, &ask{})
+		return
+	}
+	s.Count.Clients[reqReopen]++
+	s.Start(a)
+}
+
+// answered takes a star's answer.
+func (w *Workload) answered(s *Sim, p *Proc, val string) {
+	ans, err := serve.DecodeAnswer(val)
+	a := w.asked[ans.ID]
+	if err != nil || a == nil || a.p != p {
+		s.Breach(LawContract, "%s gives an answer to nothing that it was asked: %q, %v", p.Name, val, err)
+		return
+	}
+	delete(w.asked, ans.ID)
+	switch ans.Outcome {
+	case serve.Opened:
+		w.opened(s, a, ans.Next)
+	case serve.Acked:
+		if len(ans.Acks) != len(a.chunks) {
+			s.Breach(LawContract, "%s acknowledges %d chunks of %d", p.Name, len(ans.Acks), len(a.chunks))
+			return
+		}
+		for i, k := range ans.Acks {
+			if k.Reason == serve.None {
+				w.acked(s, a.chunks[i], k.First)
+			} else if k.Reason == serve.NotOpen || k.Reason == serve.Held {
+				w.unled(p, a.chunks[i].Stream)
+			}
+		}
+	case serve.Failed:
+		if a.stream != nil && ans.Reason == serve.Deleted {
+			a.stream.deleted = true
+		}
+	}
+	s.logf(p, "answer", "%d: outcome %d next %d acks %v reason %s", ans.ID, ans.Outcome, ans.Next, ans.Acks, ans.Reason)
+}
+
+func (w *Workload) opened(s *Sim, a *ask, next uint64) {
+	a.stream.on, a.stream.next = a.p, next
+	as := w.ledger.Acked(a.stream.id)
+	if n := len(as); n > 0 && as[n-1].First+uint64(as[n-1].Count) > next {
+		s.Breach(LawAcked, "%s opens stream %d at %d; [%d, %d) was acknowledged", a.p.Name, a.stream.id, next, as[n-1].First, as[n-1].First+uint64(as[n-1].Count))
+	}
+}
+
+func (w *Workload) acked(s *Sim, c *Chunk, first uint64) {
+	if why := w.ledger.Ack(c, first); why != "" {
+		s.Breach(LawAcked, "%s", why)
+		return
+	}
+	s.Laws.Acked(s, c)
+}
+
+// unled: the process does not lead the stream (any more).
+func (w *Workload) unled(p *Proc, id uint64) {
+	if st := w.byID[id]; st != nil && st.on == p {
+		st.on = nil
+	}
+}
+
+// ended: what a process was asked is never answered.
+func (w *Workload) ended(p *Proc) {
+	for _, st := range w.streams {
+		if st.on == p {
+			st.on = nil
+		}
+	}
+}
+
+// Stop lets no client ask for anything any more: each star closes, or is cut and
+// not started again. Auditors that are gone are replaced.
+func (w *Workload) Stop(s *Sim) {
+	w.stopped = true
+	for _, a := range w.stars {
+		p := s.Running(a)
+		if p == nil {
+			continue
+		}
+		if s.tape.Choose(3) == 2 {
+			s.cut(p)
+			continue
+		}
+		s.Count.Clients[reqClose]++
+		w.ask(p, serve.Request{Verb: serve.VerbClose}, &ask{})
+	}
+	for _, a := range w.audits {
+		if s.Running(a) == nil {
+			s.Start(a)
+		}
+	}
+}
+
+// Drained says what is left to do.
+func (w *Workload) Drained(s *Sim) string {
+	for _, p := range s.procs {
+		if _, auditor := p.Actor.(*auditActor); !auditor {
+			return p.Name + " still runs"
+		}
+	}
+	if bad := law.AtRest(Snapshot(s.W)); len(bad) > 0 {
+		return bad[0].String()
+	}
+	return w.unsettled(s)
+}
+
+// unsettled names a chain that is not settled and trimmed, or a stream that has
+// not been trimmed to its age.
+func (w *Workload) unsettled(s *Sim) string {
+	m, left := &s.W.Meta, ""
+	from, end := keys.ChainsRange()
+	m.Range(from, end, func(r core.Row) bool {
+		star, epoch, part, err := keys.ParseChain(r.Key)
+		if err != nil || part != keys.PartHead {
+			return err == nil
+		}
+		head, err := format.DecodeChainHead(r.Val)
+		tr, _ := m.Lookup(keys.ChainTrim(star, epoch))
+		trim, err2 := format.DecodeChainTrim(tr.Val)
+		switch {
+		case err != nil || err2 != nil:
+			left = r.Key + " does not decode"
+		case head.State != format.ChainSettled:
+			left = fmt.Sprintf("%s is in state %d", r.Key, head.State)
+		case trim.Trimmed != head.Cut:
+			left = fmt.Sprintf("%s: trimmed %d, rewritten %d, cut %d", r.Key, trim.Trimmed, trim.Rewritten, head.Cut)
+		}
+		return left == ""
+	})
+	if left != "" {
+		return left
+	}
+	from, end = keys.StreamsRange()
+	m.Range(from, end, func(r core.Row) bool {
+		id, err := keys.ParseStream(r.Key)
+		st, err2 := format.DecodeStream(r.Val)
+		if err != nil || err2 != nil || st.Deleted {
+			left = r.Key + " still has a tombstone"
+			return false
+		}
+		if st.MaxAge > 0 {
+			a, b := keys.RefRange(id, 0)
+			m.Range(a, b, func(r core.Row) bool { left = r.Key + " is older than its policy"; return false })
+		}
+		return left == ""
+	})
+	return left
+}
+
+// Finish reads everything back.
+func (w *Workload) Finish(s *Sim) {
+	for _, st := range w.streams {
+		if s.breach == nil {
+			readBack(s, w.ledger, st.id)
+		}
+	}
+}
