@@ -166,4 +166,3 @@ func (s *streamCommand) remove() *cobra.Command {
 		return nil
 	})
 }
-

@@ -1,0 +1,265 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"nova/core"
+	"nova/core/keys"
+	"nova/core/serve"
+	"nova/prod/exec"
+)
+
+// StarConfig says what star to run.
+type StarConfig struct {
+	ID    string // the star's name: it outlives its processes
+	Class core.Class
+	Batch BatchLimits
+	Tally *Tally // may be shared; nil makes one
+}
+
+// Star runs a star in this process: the core's root machine, and beside it what
+// gathers records into slots.
+type Star struct {
+	id    string
+	host  *host
+	log   *slog.Logger
+	batch *Batcher
+	queue *exec.Queue
+	retry time.Duration
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the machine has ended
+	err    error         // why, once done is closed
+
+	next  atomic.Uint64
+	mu    sync.Mutex
+	calls map[uint64]chan serve.Answer
+	opens map[uint64]*opening
+}
+
+// opening is one stream that the star leads or is about to.
+type opening struct {
+	done chan struct{}
+	next uint64
+	err  error
+}
+
+// errStarGone is the cause when a star's machine ended.
+var errStarGone = errors.New("the star has ended")
+
+// StartStar starts a star. It runs until Close or Kill, or its machine ends; Done
+// says so.
+func (c *Cluster) StartStar(cfg StarConfig) (*Star, error) {
+	if err := keys.CheckStar(cfg.ID); err != nil {
+		return nil, fmt.Errorf("start a star: %w", err)
+	}
+	log := c.Log.With("star", cfg.ID)
+	s := &Star{id: cfg.ID, log: log, done: make(chan struct{}), calls: map[uint64]chan serve.Answer{}, opens: map[uint64]*opening{}}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.batch = newBatcher(s.ctx, cfg.Batch, Now, s.call)
+	s.retry = time.Duration(c.Dials.BackoffFirst) * time.Millisecond
+	var err error
+	s.host, err = c.newHost(cfg.ID, cfg.Tally, log, func(o *exec.Options) { o.Blobs = s.batch.blobs })
+	if err != nil {
+		return nil, fmt.Errorf("start star %s: %w", cfg.ID, err)
+	}
+	s.queue = s.host.driver.Queue(serve.Queue)
+	m := &serve.Star{Name: cfg.ID, Class: cfg.Class}
+	go s.run(stepper(func(t core.Turn) bool { return m.Step(t, &s.host.env) }))
+	return s, nil
+}
+
+// run drives the machine and hands its answers out until it ends.
+func (s *Star) run(m core.Machine) {
+	var answers sync.WaitGroup
+	answers.Go(s.answer)
+	err := s.host.driver.Run(s.ctx, m)
+	if err == nil {
+		err = errStarGone
+	}
+	s.cancel(err)
+	answers.Wait()
+	s.batch.wait()
+	s.err = err
+	close(s.done)
+}
+
+// answer hands the machine's answers to those who wait for them.
+func (s *Star) answer() {
+	for {
+		v, err := s.queue.Answer(s.ctx)
+		if err != nil {
+			return
+		}
+		a, err := serve.DecodeAnswer(v)
+		if err != nil {
+			s.log.Error("the star's machine gave an answer that does not decode: this is a bug", "err", err)
+			continue
+		}
+		s.mu.Lock()
+		to := s.calls[a.ID]
+		delete(s.calls, a.ID)
+		s.mu.Unlock()
+		if to != nil {
+			to <- a
+		}
+	}
+}
+
+// call sends a request to the machine and waits for its answer.
+func (s *Star) call(ctx context.Context, r serve.Request) (serve.Answer, error) {
+	r.ID = s.next.Add(1)
+	to := make(chan serve.Answer, 1)
+	s.mu.Lock()
+	s.calls[r.ID] = to
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.calls, r.ID)
+		s.mu.Unlock()
+	}()
+	if err := s.queue.Push(ctx, r.Encode()); err != nil {
+		return serve.Answer{}, fmt.Errorf("ask star %s: %w: %w", s.id, ErrUndecided, err)
+	}
+	select {
+	case a := <-to:
+		return a, nil
+	case <-ctx.Done():
+		return serve.Answer{}, fmt.Errorf("await star %s's answer: %w: %w", s.id, ErrUndecided, context.Cause(ctx))
+	case <-s.ctx.Done():
+		return serve.Answer{}, fmt.Errorf("await star %s's answer: %w: %w", s.id, ErrUndecided, context.Cause(s.ctx))
+	}
+}
+
+// Open makes the star the leader of a stream, or finds that it is, and returns
+// the sequence number after the last record that was in when it became that.
+// While another star's lease runs out, or nothing is definite, it tries again
+// until ctx ends.
+func (s *Star) Open(ctx context.Context, stream uint64) (next uint64, err error) {
+	s.mu.Lock()
+	o, ok := s.opens[stream]
+	if !ok {
+		o = &opening{done: make(chan struct{})}
+		s.opens[stream] = o
+		go s.open(stream, o)
+	}
+	s.mu.Unlock()
+	for {
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, context.Cause(ctx))
+		}
+		if r := Reason(o.err); r != serve.Held && r != serve.Undecided && r != serve.Busy {
+			return o.next, o.err
+		}
+		select {
+		case <-time.After(s.retry):
+		case <-ctx.Done():
+			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, o.err)
+		}
+		s.mu.Lock()
+		again, ok := s.opens[stream]
+		if !ok {
+			again = &opening{done: make(chan struct{})}
+			s.opens[stream] = again
+			go s.open(stream, again)
+		}
+		o = again
+		s.mu.Unlock()
+	}
+}
+
+// open asks the machine once. What failed is forgotten, so that the next asks
+// anew.
+func (s *Star) open(stream uint64, o *opening) {
+	a, err := s.call(s.ctx, serve.Request{Verb: serve.VerbOpen, Stream: stream})
+	switch {
+	case err != nil:
+		o.err = err
+	case a.Outcome == serve.Opened:
+		o.next = a.Next
+	default:
+		o.err = reasonError(a.Reason)
+	}
+	if o.err != nil {
+		s.forget(stream, o)
+	}
+	close(o.done)
+}
+
+// forget drops what is known of a stream, so that the next open asks the machine.
+func (s *Star) forget(stream uint64, o *opening) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o == nil || s.opens[stream] == o {
+		delete(s.opens, stream)
+	}
+}
+
+// Append gives records to a stream that is open; see Batcher.Append. When the
+// answer is that the stream is not open here, open it again.
+func (s *Star) Append(ctx context.Context, stream uint64, records ...[]byte) (*Pending, error) {
+	return s.batch.Append(ctx, stream, records...)
+}
+
+// Failed tells the star what an append ended with: after an answer that says that
+// the stream is not led here, the next Open asks for it anew.
+func (s *Star) Failed(stream uint64, err error) {
+	switch Reason(err) {
+	case serve.NotOpen, serve.Held, serve.NoStream, serve.Deleted:
+		s.forget(stream, nil)
+	}
+}
+
+// Done is closed when the star's machine has ended; Err then says why.
+func (s *Star) Done() <-chan struct{} { return s.done }
+
+// Err is why the star ended; call it once Done is closed.
+func (s *Star) Err() error {
+	if errors.Is(s.err, errStarGone) || errors.Is(s.err, errKilled) {
+		return nil
+	}
+	return s.err
+}
+
+// Close asks the star to absorb everything, hand its streams back and end, and
+// gives its registration back. When ctx ends before it has, the star is dropped
+// as it is, like by Kill.
+func (s *Star) Close(ctx context.Context) error {
+	a, err := s.call(ctx, serve.Request{Verb: serve.VerbClose})
+	if err == nil && a.Outcome != serve.Closed {
+		err = reasonError(a.Reason)
+	}
+	if err != nil {
+		s.Kill()
+		return fmt.Errorf("close star %s: %w", s.id, err)
+	}
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.Kill()
+		return fmt.Errorf("close star %s: %w", s.id, context.Cause(ctx))
+	}
+	if err := s.host.leave(ctx); err != nil {
+		return fmt.Errorf("close star %s: %w", s.id, err)
+	}
+	return s.Err()
+}
+
+var errKilled = errors.New("the star was killed")
+
+// Kill drops the star as a crash would: nothing is absorbed, handed back or
+// released.
+func (s *Star) Kill() {
+	s.cancel(errKilled)
+	<-s.done
+	s.host.die()
+}

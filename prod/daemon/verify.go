@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"nova/core/keys"
+	"nova/core/law"
+)
+
+// Standing is what stands in a cluster.
+type Standing struct {
+	Rows    int64            `json:"rows"`
+	Objects int64            `json:"objects"`
+	Bytes   int64            `json:"object_bytes"`
+	Uploads int64            `json:"uploads"` // unfinished
+	Markers map[string]int64 `json:"markers"` // by queue; a schedule row is no marker of its own
+	Parked  int64            `json:"parked"`
+	Streams int64            `json:"streams"` // tombstones included
+}
+
+// row counts one row.
+func (s *Standing) row(key string) {
+	s.Rows++
+	kind, rest, _ := strings.Cut(key, "/")
+	switch kind {
+	case "park":
+		s.Parked++
+	case "stream":
+		s.Streams++
+	case "due":
+		if s.Markers == nil {
+			s.Markers = map[string]int64{}
+		}
+		queue, _, _ := strings.Cut(rest, "/")
+		s.Markers[queue]++
+	}
+}
+
+// QueueNames is the names of all queues, in the order of the specification.
+func QueueNames() []string {
+	all := make([]string, keys.Queues)
+	for q := range all {
+		all[q] = keys.Queue(q).String()
+	}
+	return all
+}
+
+// Breach is one place where a law does not hold.
+type Breach struct {
+	Law  int    `json:"law"`
+	Key  string `json:"key"`
+	What string `json:"what"`
+}
+
+// Verdict is what Verify found.
+type Verdict struct {
+	OK       bool     `json:"ok"`
+	Breaches []Breach `json:"breaches"`
+	// Evaluated is on how many things each law was evaluated: one that was
+	// evaluated on nothing proves nothing.
+	Evaluated [law.Laws]int `json:"evaluated"`
+	Notes     []string      `json:"notes,omitempty"` // what is worth knowing and breaks no law
+	Standing  Standing      `json:"standing"`
+	Revision  int64         `json:"revision"`
+	Summed    int64         `json:"bytes_read"` // bytes whose checksum was compared
+	Looks     int           `json:"looks"`
+	Seconds   float64       `json:"seconds"`
+}
+
+// VerifyOptions says how to look.
+type VerifyOptions struct {
+	Quick bool          // do not read the chunks' bytes: their checksums are not compared
+	Again time.Duration // pause before a look that a breach is looked at again; 0 is 2 s
+}
+
+// verifyLooks is how often a breach must be seen, one look after the other.
+const verifyLooks = 3
+
+// Verify holds a live cluster to the laws. It reads the metastore at one
+// revision and lists the stores before and after that, so every object that a
+// row of that revision can name is seen. What goes on meanwhile can look like a
+// breach (an object that was published after the rows were read has no watcher
+// in them); so a breach counts only when three looks in a row show it.
+//
+// It holds every row and every object's footer in memory, but no chunk.
+func (c *Cluster) Verify(ctx context.Context, o VerifyOptions) (Verdict, error) {
+	if o.Again <= 0 {
+		o.Again = 2 * time.Second
+	}
+	began := time.Now()
+	var v Verdict
+	var suspects map[law.Breach]bool
+	for look := 1; ; look++ {
+		s, err := c.look(ctx)
+		if err != nil {
+			return v, fmt.Errorf("verify: %w", err)
+		}
+		found, evaluated, summed := c.judge(ctx, s, o.Quick)
+		if err := ctx.Err(); err != nil {
+			return v, fmt.Errorf("verify: %w", err)
+		}
+		v.Standing, v.Revision, v.Notes = s.standing, s.revision, s.notes
+		v.Evaluated, v.Looks, v.Summed = evaluated, look, v.Summed+summed
+		v.Notes = append(v.Notes, c.farAhead(s)...)
+		v.Breaches = []Breach{}
+		now := map[law.Breach]bool{}
+		for _, b := range found {
+			if suspects == nil || suspects[b] {
+				now[b] = true
+				v.Breaches = append(v.Breaches, Breach{b.Law, b.Key, b.What})
+			}
+		}
+		suspects = now
+		if len(suspects) == 0 || look == verifyLooks {
+			v.OK = len(suspects) == 0
+			v.Seconds = time.Since(began).Seconds()
+			return v, nil
+		}
+		select {
+		case <-time.After(o.Again):
+		case <-ctx.Done():
+			return v, fmt.Errorf("verify: %w", ctx.Err())
+		}
+	}
+}
+
+// judge evaluates the laws on one snapshot.
+func (c *Cluster) judge(ctx context.Context, s *snapshot, quick bool) ([]law.Breach, [law.Laws]int, int64) {
+	sums := &summer{c: c, ctx: ctx}
+	defer sums.close()
+	check := sums.sum
+	if quick {
+		check = nil
+	}
+	j := law.Of(&s.Snapshot, &c.Dials, &c.Stores, check)
+	found := j.Check()
+	return found, j.Report().Evaluated, sums.bytes
+}
+
+// farAhead says which markers are dated further ahead than any policy allows, by
+// a clock that was wrong: they will not ripen.
+func (c *Cluster) farAhead(s *snapshot) (notes []string) {
+	horizon := Now() + c.Dials.FarAhead
+	for i := range s.Rows {
+		key := s.Rows[i].Key
+		if !strings.HasPrefix(key, "due/") && !strings.HasPrefix(key, "sched/") {
+			continue
+		}
+		if d, err := keys.ParseDue(key); err == nil && d.At > horizon {
+			notes = append(notes, fmt.Sprintf("marker %s is dated %s: by a clock that was wrong; it will not ripen", key, time.UnixMilli(int64(d.At)).UTC().Format(time.RFC3339)))
+		}
+	}
+	return notes
+}
+
+// Print writes the verdict for people.
+func (v *Verdict) Print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "verify: %d rows at revision %d, %d objects, %d unfinished uploads, %d looks, %.1f s; evaluated:", v.Standing.Rows, v.Revision, v.Standing.Objects, v.Standing.Uploads, v.Looks, v.Seconds)
+	for n, count := range v.Evaluated {
+		if count > 0 {
+			fmt.Fprintf(&b, " law %d on %d,", n, count)
+		}
+	}
+	line := strings.TrimSuffix(b.String(), ",") + "\n"
+	for _, n := range v.Notes {
+		line += "note: " + n + "\n"
+	}
+	for _, br := range v.Breaches {
+		line += fmt.Sprintf("BROKEN law %d: %s: %s\n", br.Law, br.Key, br.What)
+	}
+	if v.OK {
+		line += "verify: every law holds\n"
+	} else {
+		line += fmt.Sprintf("verify: %d breaches\n", len(v.Breaches))
+	}
+	_, err := io.WriteString(w, line)
+	return err
+}
