@@ -10,7 +10,6 @@ import (
 	"nova/core/format"
 	"nova/core/keys"
 	"nova/sim/plain"
-	"nova/sim/world"
 )
 
 func TestRewriteIsPlain(t *testing.T) {
@@ -257,5 +256,5 @@ func TestRewriteSources(t *testing.T) {
 func (r *rig) landLawless(a *rigActor) {
 	e := a.pending[0]
 	a.pending = a.pending[1:]
-	r.turn(a, &core.Event{At: e.At, Reply: r.w.Apply(&e.Op, world.When{Now: r.now, Admitted: r.now})})
+	r.turn(a, &core.Event{At: e.At, Reply: r.w.Apply(&e.Op, rigWhen(r))})
 }

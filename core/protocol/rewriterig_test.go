@@ -23,6 +23,8 @@ type rig struct {
 	actors []*rigActor
 	late   []rigSent // requests in flight that nobody waits for any more
 	broken []string
+
+	lawless bool // the laws are not looked at: a large world
 }
 
 // rigActor is one process that runs one machine.
@@ -216,6 +218,9 @@ func inOrder(int) int { return 0 }
 // an intent, a ref or a marker, and every ref names bytes that stand.
 func (r *rig) laws(op *core.Op) {
 	r.t.Helper()
+	if r.lawless {
+		return
+	}
 	if r.w.Contract != nil {
 		r.t.Fatal(r.w.Contract)
 	}
@@ -396,3 +401,5 @@ func (a *rigActor) noted(k core.NoteKind) (n int64) {
 	}
 	return n
 }
+
+func rigWhen(r *rig) world.When { return world.When{Now: r.now, Admitted: r.now} }
