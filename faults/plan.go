@@ -22,12 +22,12 @@ type Plan struct {
 
 // scale is what a kind's rate is drawn up to: rare enough for work to get done.
 var scale = [Kinds]uint32{
-	CutBefore: 700, CutAfter: 700, CutSilent: 700, CutUpload: 60_000,
+	CutBefore: 2500, CutAfter: 2500, CutSilent: 2500, CutUpload: 60_000,
 	RestartLater: 600_000, RestartNever: 120_000,
 	LostReply: 12_000, Dropped: 12_000, Late: 12_000, Refusal: 12_000,
 	DeleteKey: 150_000, DamagedTip: 4_000, Slow: 20_000,
-	Pause: 500, LeaseLost: 400, Skew: 700_000,
-	StoreDown: 300, StoreSlow: 300, MetaDown: 200, NoSpace: 200,
+	Pause: 1500, LeaseLost: 1000, Skew: 700_000,
+	StoreDown: 800, StoreSlow: 800, MetaDown: 400, NoSpace: 500,
 }
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and

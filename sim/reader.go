@@ -40,6 +40,9 @@ func makePlan(s *Sim, id uint64) *plan {
 		}
 		for i := range row.Spans {
 			sp := &row.Spans[i]
+			if sp.Chunk.End() <= mark {
+				continue
+			}
 			var at []core.Obj
 			for _, st := range row.Stores {
 				at = append(at, core.Obj{Store: st, Key: keys.Slot(row.Star, row.Epoch, sp.Slot)})
@@ -47,7 +50,7 @@ func makePlan(s *Sim, id uint64) *plan {
 			p.parts = append(p.parts, planned{at: at, chunk: sp.Chunk})
 		}
 		for i := range row.Entries {
-			if e := &row.Entries[i]; !e.Lost && e.LiveFrom < e.End() {
+			if e := &row.Entries[i]; !e.Lost && max(e.LiveFrom, mark) < e.End() {
 				p.parts = append(p.parts, planned{at: []core.Obj{entryObj(&s.Stores, bucket, id, e)}, entry: *e})
 			}
 		}
@@ -129,7 +132,7 @@ func readBack(s *Sim, l *Ledger, id uint64) {
 		o := s.W.Bucket(it.at[0].Store).Lookup(it.at[0].Key)
 		t, _ := format.ParseTail(o.Tail(o.Size()), o.Size())
 		for k := range t.Footer.Len() {
-			if c := t.Footer.At(k); c.End() > it.entry.LiveFrom {
+			if c := t.Footer.At(k); c.End() > max(it.entry.LiveFrom, p.mark) {
 				got = append(got, c)
 			}
 		}

@@ -44,6 +44,9 @@ type starRoot struct {
 // Step steps the star.
 func (r *starRoot) Step(t core.Turn) bool { return r.star.Step(t, r.env) }
 
+// State is the machine.
+func (r *starRoot) State() any { return &r.star }
+
 // auditActor is an auditor.
 type auditActor struct{ name string }
 
@@ -60,6 +63,8 @@ type auditRoot struct {
 	reap     duty.Drain[duty.ReapCheck]
 	trim     duty.Drain[duty.TrimCheck]
 	orphan   duty.Drain[duty.Orphan]
+	denorm   duty.Drain[duty.Era]
+	gc       duty.Drain[duty.GCRewrite]
 }
 
 // Step steps the auditor.
@@ -70,6 +75,8 @@ func (r *auditRoot) Step(t core.Turn) bool {
 	r.reap.Step(t.In(4), r.env, keys.Reap, (*duty.ReapCheck).Step)
 	r.trim.Step(t.In(5), r.env, keys.TrimCheck, (*duty.TrimCheck).Step)
 	r.orphan.Step(t.In(6), r.env, keys.Orphan, (*duty.Orphan).Step)
+	r.denorm.Step(t.In(7), r.env, keys.Denorm, (*duty.Era).Step)
+	r.gc.Step(t.In(8), r.env, keys.GC, (*duty.GCRewrite).Step)
 	return false
 }
 
@@ -77,7 +84,9 @@ func (r *auditRoot) Step(t core.Turn) bool {
 // and clients.
 func Nova(s *Sim) {
 	w := &Workload{ledger: newLedger(), byID: map[uint64]*streamOf{}, asked: map[uint64]*ask{}, most: 1 + s.tape.Choose(6)}
-	s.Laws = newJudge(s, w.ledger)
+	if !s.NoLaws {
+		s.Laws = newJudge(s, w.ledger)
+	}
 	s.SetClients(w)
 	for i := range 1 + s.tape.Choose(3) {
 		a := &starActor{w, fmt.Sprintf("star-%d", i), core.Class(s.tape.Choose(core.Classes))}

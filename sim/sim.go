@@ -6,6 +6,7 @@ import (
 
 	"nova/core"
 	"nova/faults"
+	"nova/sim/plain"
 	"nova/sim/world"
 )
 
@@ -17,6 +18,7 @@ type Config struct {
 	Dials   *core.Dials  // nil: drawn
 	Effects int          // replies delivered before faults and clients stop; 0: 4,000
 	Log     io.Writer    // one line an event, if not nil
+	NoLaws  bool         // for benchmarks: nothing is judged
 	Laws    bool         // evaluate the laws after every change
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)
@@ -129,7 +131,25 @@ func (b *Breach) Error() string {
 func (s *Sim) Breach(l Law, format string, args ...any) {
 	if s.breach == nil {
 		s.breach = &Breach{l, s.now, s.lines, fmt.Sprintf(format, args...)}
+		if s.Log != nil {
+			s.dump()
+		}
 		s.logf(nil, "BREACH", "%s", s.breach.Error())
+	}
+}
+
+// Stater shows the state of a root machine that is no plain data itself.
+type Stater interface{ State() any }
+
+// dump writes what every process has in flight, and its state.
+func (s *Sim) dump() {
+	for _, p := range s.procs {
+		for _, e := range p.pend {
+			s.logf(p, "pending", "%s %s sent at %d, stage %d", e.at, &e.op, e.sentAt-Epoch, e.stage)
+		}
+		if st, ok := p.machine.(Stater); ok {
+			s.logf(p, "state", "%s", plain.Print(st.State()))
+		}
 	}
 }
 

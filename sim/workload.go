@@ -65,19 +65,19 @@ func (w *Workload) Act(s *Sim) {
 	switch r := t.Choose(100); {
 	case r < 50:
 		w.append(s)
-	case r < 60:
+	case r < 62:
 		w.open(s)
-	case r < 66:
+	case r < 69:
 		w.create(s)
 	case r < 80:
 		w.read(s)
-	case r < 90:
+	case r < 92:
 		w.use(s)
-	case r < 94:
+	case r < 95:
 		w.trim(s)
 	case r < 96:
 		w.delete(s)
-	case r < 98:
+	case r < 97:
 		w.policy(s)
 	default:
 		w.closeOrReopen(s)
@@ -132,6 +132,9 @@ func (w *Workload) create(s *Sim) {
 
 func (w *Workload) open(s *Sim) {
 	p, st := w.star(s), w.stream(s)
+	if st.on != nil && s.tape.Choose(4) < 3 {
+		st = w.streams[s.tape.Choose(len(w.streams))] // rather one that nobody leads
+	}
 	if p == nil {
 		return
 	}
@@ -347,6 +350,18 @@ func (w *Workload) Drained(s *Sim) string {
 		if _, auditor := p.Actor.(*auditActor); !auditor {
 			return p.Name + " still runs"
 		}
+	}
+	// A cheap look first: the whole judgement reads every row.
+	left := ""
+	s.W.Meta.Range("due/", "due0", func(r core.Row) bool {
+		if d, err := keys.ParseDue(r.Key); err == nil && d.Queue == keys.Retention {
+			return true
+		}
+		left = r.Key + " stands"
+		return false
+	})
+	if left != "" {
+		return left
 	}
 	if bad := law.AtRest(Snapshot(s.W)); len(bad) > 0 {
 		return bad[0].String()
