@@ -173,6 +173,7 @@ func (p *labProc) cutAt(k int, how cut, pick func(n int) int) bool {
 		}
 		p.deliver(i, core.Reply{Outcome: core.Unknown})
 		p.run()
+		p.l.expire(p.env.Process)
 		return true
 	}
 	return false

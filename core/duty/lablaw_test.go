@@ -1,6 +1,7 @@
 package duty
 
 import (
+	"fmt"
 	"strings"
 
 	"nova/core"
@@ -21,6 +22,9 @@ func (l *lab) laws(op *core.Op) {
 		if strings.HasPrefix(o.Key, "data/") && !watched[o] {
 			l.t.Errorf("%d: after %s: nobody watches %v", l.now, op, o)
 		}
+		if !strings.HasPrefix(o.Key, "chain/") {
+			continue
+		}
 		if star, epoch, slot, err := keys.ParseSlot(o.Key); err == nil && !l.slotWatched(star, epoch, slot) {
 			l.t.Errorf("%d: after %s: nobody watches slot %v", l.now, op, o)
 		}
@@ -30,6 +34,11 @@ func (l *lab) laws(op *core.Op) {
 			l.t.Errorf("%d: after %s: nobody watches upload %s of %v", l.now, op, id, u.at)
 		}
 	}
+}
+
+func (l *lab) mark(id uint64) uint64 {
+	_, m, _ := l.stream(id)
+	return m
 }
 
 func (l *lab) stream(id uint64) (s format.Stream, mark uint64, live bool) {
@@ -68,7 +77,7 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 		if _, _, live := l.stream(id); !live {
 			delete(ends, id)
 		}
-		if end, ok := ends[id]; ok && row.First != end {
+		if end, ok := ends[id]; ok && (row.First < end || row.First > end && row.First > l.mark(id)) {
 			l.t.Errorf("after %s: row %s begins at %d, the row before it ends at %d", op, k, row.First, end)
 		}
 		ends[id] = row.End
@@ -106,7 +115,7 @@ func (l *lab) holds(op *core.Op, o core.Obj, c *format.Chunk) {
 	l.t.Helper()
 	b, ok := l.objs[o]
 	if !ok {
-		if !l.lost(o) {
+		if !l.taken[o] {
 			l.t.Errorf("%d: after %s: a live ref names %v, which does not stand", l.now, op, o)
 		}
 		return
@@ -145,9 +154,6 @@ func (l *lab) holdsEntry(op *core.Op, o core.Obj, e *format.Entry, mark uint64) 
 	}
 }
 
-// lost objects are those that a test took away itself.
-func (l *lab) lost(o core.Obj) bool { return l.named[o] < 0 }
-
 // intent reports whether an intent stands for an object: at its derived key, or
 // condemned.
 func (l *lab) intent(o core.Obj) bool {
@@ -175,8 +181,13 @@ func (l *lab) markerWatch(watched map[core.Obj]bool) {
 	}
 	for k := range l.rows {
 		marker := k
-		if q, m, err := keys.ParsePark(k); err == nil && !q.Scheduled() {
-			marker = m
+		if strings.HasPrefix(k, "park/") {
+			if q, m, err := keys.ParsePark(k); err == nil && !q.Scheduled() {
+				marker = m
+			}
+		}
+		if !strings.HasPrefix(marker, "due/reap/") && !strings.HasPrefix(marker, "due/gc/") {
+			continue
 		}
 		if d, err := keys.ParseDue(marker); err == nil && (d.Queue == keys.Reap || d.Queue == keys.GC) {
 			watch(d.Object)
@@ -198,14 +209,16 @@ func (l *lab) slotWatched(star string, epoch, slot uint64) bool {
 	}
 	shard := keys.ShardOfChain(star, epoch, l.dials.Shards)
 	from, end := keys.DenormChain(shard, star, epoch)
+	trims := fmt.Sprintf("due/trimcheck/%04d/", shard)
 	for k := range l.rows {
-		if d, err := keys.ParseDue(k); err == nil && !d.Sched && d.Queue == keys.TrimCheck && d.Star == star && d.Epoch == epoch {
+		switch {
+		case strings.HasPrefix(k, trims):
+			if d, err := keys.ParseDue(k); err == nil && d.Star == star && d.Epoch == epoch {
+				return true
+			}
+		case strings.HasPrefix(k, "park/trimcheck/"):
 			return true
-		}
-		if _, m, err := keys.ParsePark(k); err == nil && strings.HasPrefix(m, "due/trimcheck/") {
-			return true
-		}
-		if k >= from && k < end {
+		case k >= from && k < end:
 			if d, err := keys.ParseDue(k); err == nil && d.Slot <= slot {
 				return true // it owes the slot, or its trim-check will cover it
 			}
