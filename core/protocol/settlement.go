@@ -223,8 +223,11 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 			}
 			s.after(out)
 		case settlementPurge: // 6. Garbage, second time, fences included: all of it, everywhere.
+			// A settler that published no cut may have judged a higher one, while a store was
+			// away that now says otherwise; it fenced a pipeline from there. No slot lies a
+			// whole pipeline above the cut, so no fence lies two above it.
 			cut := s.headVal.Cut
-			if !s.sweep.step(t, e, &s.chain, cut, cut+uint64(s.chain.Const.Pipeline), true) {
+			if !s.sweep.step(t, e, &s.chain, cut, cut+2*uint64(s.chain.Const.Pipeline), true) {
 				return core.Working
 			}
 			unsure := s.sweep.unsure
