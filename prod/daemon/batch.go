@@ -110,7 +110,7 @@ func (b *Batcher) Append(ctx context.Context, stream uint64, records ...[]byte) 
 	if len(records) == 0 {
 		return nil, errors.New("append to a stream: no record given")
 	}
-	n := 0
+	n := chunkRoom
 	for _, r := range records {
 		if len(r) > MaxRecord {
 			return nil, fmt.Errorf("append to stream %d: a record of %d bytes, at most %d: split it", stream, len(r), MaxRecord)

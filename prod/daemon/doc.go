@@ -10,7 +10,7 @@
 //
 // # A chunk's bytes
 //
-// The first byte is the version, 1. Every record is two varints and its bytes:
-// how many milliseconds its time is after the chunk's oldest, and how long it
-// is. The footer says how many there are and what the bytes' checksum is.
+// The first byte is the version, 1, then comes the time of its oldest record in
+// ms. Every record is two varints and its bytes: how many milliseconds its time is
+// after the oldest, and how long it is. The footer says how many there are and what the bytes' checksum is.
 package daemon

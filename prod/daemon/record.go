@@ -36,8 +36,8 @@ type chunk struct {
 // add appends a record. Times do not descend: one that would is lifted.
 func (c *chunk) add(at core.Ms, data []byte) {
 	if c.count == 0 {
-		c.bytes = append(c.bytes, chunkVersion)
 		c.oldest, c.newest = at, at
+		c.bytes = binary.AppendVarint(append(c.bytes, chunkVersion), int64(at))
 	}
 	c.newest = max(c.newest, at)
 	c.bytes = binary.AppendUvarint(c.bytes, uint64(c.newest-c.oldest))
@@ -49,20 +49,27 @@ func (c *chunk) add(at core.Ms, data []byte) {
 // recordRoom is the most bytes that a record of n bytes adds to a chunk.
 func recordRoom(n int) int { return n + 2*binary.MaxVarintLen64 }
 
+// chunkRoom is the most bytes that a chunk has besides its records.
+const chunkRoom = 1 + binary.MaxVarintLen64
+
 // decodeChunk calls f for each of a chunk's records in order, until f fails. The
 // data is valid during the call only. A chunk that does not hold exactly count
 // records is ErrChunk.
-func decodeChunk(b []byte, first uint64, count uint32, oldest core.Ms, f func(Record) error) error {
+func decodeChunk(b []byte, first uint64, count uint32, f func(Record) error) error {
 	refuse := func(why string) error {
 		return fmt.Errorf("decode chunk of %d records from %d: %s: %w", count, first, why, ErrChunk)
 	}
 	if len(b) == 0 || b[0] != chunkVersion {
 		return refuse("unknown version")
 	}
-	b = b[1:]
+	oldest, n := binary.Varint(b[1:])
+	if n <= 0 || oldest < 0 || oldest > 1<<61 {
+		return refuse("its time is cut short")
+	}
+	b = b[1+n:]
 	for i := range count {
 		after, n := binary.Uvarint(b)
-		if n <= 0 || after > 1<<62 {
+		if n <= 0 || after > 1<<61 {
 			return refuse("a record's time is cut short")
 		}
 		b = b[n:]
@@ -71,7 +78,7 @@ func decodeChunk(b []byte, first uint64, count uint32, oldest core.Ms, f func(Re
 			return refuse("a record is cut short")
 		}
 		b = b[n:]
-		if err := f(Record{Seq: first + uint64(i), Time: oldest + core.Ms(after), Data: b[:size:size]}); err != nil {
+		if err := f(Record{Seq: first + uint64(i), Time: core.Ms(oldest) + core.Ms(after), Data: b[:size:size]}); err != nil {
 			return err
 		}
 		b = b[size:]

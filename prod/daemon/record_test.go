@@ -19,7 +19,7 @@ func TestChunksComeBackAsTheyWere(t *testing.T) {
 			c.add(core.Ms(times[i]), data[i])
 		}
 		i, last := 0, core.Ms(0)
-		err := decodeChunk(c.bytes, 7, c.count, c.oldest, func(r Record) error {
+		err := decodeChunk(c.bytes, 7, c.count, func(r Record) error {
 			if r.Seq != 7+uint64(i) || !bytes.Equal(r.Data, data[i]) || r.Time < last || r.Time < core.Ms(times[i]) {
 				t.Fatalf("record %d came back as %d, %q at %d", i, r.Seq, r.Data, r.Time)
 			}
@@ -38,16 +38,18 @@ func TestADamagedChunkIsRefused(t *testing.T) {
 	c.add(6, []byte("two"))
 	none := func(Record) error { return nil }
 	for name, f := range map[string]func() error{
-		"empty":               func() error { return decodeChunk(nil, 0, 1, 0, none) },
-		"of another version":  func() error { return decodeChunk([]byte{9}, 0, 0, 0, none) },
-		"cut short":           func() error { return decodeChunk(c.bytes[:len(c.bytes)-1], 0, 2, 0, none) },
-		"more than its count": func() error { return decodeChunk(c.bytes, 0, 1, 0, none) },
-		"less than its count": func() error { return decodeChunk(c.bytes, 0, 3, 0, none) },
-		"a length beyond it":  func() error { return decodeChunk([]byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f}, 0, 1, 0, none) },
+		"without a time":      func() error { return decodeChunk([]byte{1}, 0, 0, none) },
+		"before all time":     func() error { return decodeChunk([]byte{1, 1}, 0, 0, none) },
+		"empty":               func() error { return decodeChunk(nil, 0, 1, none) },
+		"of another version":  func() error { return decodeChunk([]byte{9, 0}, 0, 0, none) },
+		"cut short":           func() error { return decodeChunk(c.bytes[:len(c.bytes)-1], 0, 2, none) },
+		"more than its count": func() error { return decodeChunk(c.bytes, 0, 1, none) },
+		"less than its count": func() error { return decodeChunk(c.bytes, 0, 3, none) },
+		"a length beyond it":  func() error { return decodeChunk([]byte{1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f}, 0, 1, none) },
 		"a length of 64 bits": func() error {
-			return decodeChunk([]byte{1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, 0, 1, 0, none)
+			return decodeChunk([]byte{1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, 0, 1, none)
 		},
-		"an overlong a number": func() error { return decodeChunk(append([]byte{1}, bytes.Repeat([]byte{0x80}, 12)...), 0, 1, 0, none) },
+		"an overlong a number": func() error { return decodeChunk(append([]byte{1, 0}, bytes.Repeat([]byte{0x80}, 12)...), 0, 1, none) },
 	} {
 		if err := f(); !errors.Is(err, ErrChunk) {
 			t.Errorf("a chunk %s: %v, want ErrChunk", name, err)
@@ -60,6 +62,6 @@ func FuzzDecodeChunk(f *testing.F) {
 	c.add(5, []byte("one"))
 	f.Add(c.bytes, uint32(1))
 	f.Fuzz(func(t *testing.T, b []byte, count uint32) {
-		_ = decodeChunk(b, 0, count, 0, func(Record) error { return nil })
+		_ = decodeChunk(b, 0, count, func(Record) error { return nil })
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"nova/core/format"
 	"nova/core/keys"
 	"nova/core/serve"
+	"nova/prod/exec"
 )
 
 // stepper makes a function a root machine.
@@ -20,15 +21,16 @@ func (s stepper) Step(t core.Turn) bool { return s(t) }
 // Session runs the verbs of a stream's life and reads streams, one call at a time
 // or many abreast. It leads nothing and holds no lease.
 type Session struct {
-	host *host
-	c    *Cluster
+	host  *host
+	c     *Cluster
+	sinks *sinks
 }
 
 // NewSession makes a session.
 func (c *Cluster) NewSession(tally *Tally) (*Session, error) {
-	s := &Session{c: c}
+	s := &Session{c: c, sinks: &sinks{got: map[int][]byte{}}}
 	var err error
-	if s.host, err = c.newHost("session", tally, c.Log, nil); err != nil {
+	if s.host, err = c.newHost("session", tally, c.Log, func(o *exec.Options) { o.Sinks = s.sinks }); err != nil {
 		return nil, fmt.Errorf("make a session: %w", err)
 	}
 	return s, nil

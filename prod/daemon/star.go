@@ -210,14 +210,9 @@ func (s *Star) Append(ctx context.Context, stream uint64, records ...[]byte) (*P
 	return s.batch.Append(ctx, stream, records...)
 }
 
-// Failed tells the star what an append ended with: after an answer that says that
-// the stream is not led here, the next Open asks for it anew.
-func (s *Star) Failed(stream uint64, err error) {
-	switch Reason(err) {
-	case serve.NotOpen, serve.Held, serve.NoStream, serve.Deleted:
-		s.forget(stream, nil)
-	}
-}
+// Failed tells the star that an append failed: the next Open asks the machine
+// again whether it leads the stream, and where the stream ends.
+func (s *Star) Failed(stream uint64) { s.forget(stream, nil) }
 
 // Done is closed when the star's machine has ended; Err then says why.
 func (s *Star) Done() <-chan struct{} { return s.done }
