@@ -138,10 +138,7 @@ func (j *Judge) judgeRow(s *stream, r *ref, names []lifeID, bad []Breach) ([]lif
 
 // spanBroken says why a span's bytes cannot be read, or will not be for long.
 func (j *Judge) spanBroken(row *format.Row, sp *format.Span) string {
-	c := j.chains[chainID{row.Star, row.Epoch}]
-	if c == nil {
-		return "nothing of the chain stands"
-	}
+	c := j.chain(row.Star, row.Epoch)
 	why := "no store of the set holds the slot"
 	s := c.slot(sp.Slot)
 	for _, st := range row.Stores {
