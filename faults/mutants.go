@@ -81,13 +81,17 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 		}
 		defer os.RemoveAll(scratch)
 	}
+	sound, err := o.sound(ctx, root, scratch, bugs, out)
+	if err != nil {
+		return err
+	}
 	results := make([]Result, len(bugs))
 	next := make(chan int)
 	var lanes sync.WaitGroup
 	for range min(o.Parallel, len(bugs)) {
 		lanes.Go(func() {
 			for i := range next {
-				results[i] = o.run(ctx, root, filepath.Join(scratch, bugs[i].Name), &bugs[i])
+				results[i] = o.run(ctx, root, filepath.Join(scratch, bugs[i].Name), &bugs[i], sound)
 			}
 		})
 	}
@@ -130,8 +134,45 @@ func (o *MutantsOptions) load() (root string, bugs []Planted, err error) {
 	return root, bugs, nil
 }
 
+// sound runs the program as it is over the same seeds, once for each choice of
+// flags: what breaks a law without a planted bug says nothing about one. It
+// returns the flags that leave those seeds out.
+func (o *MutantsOptions) sound(ctx context.Context, root, scratch string, bugs []Planted, out io.Writer) (map[string][]string, error) {
+	binary := filepath.Join(scratch, "novasim")
+	if err := goBuild(ctx, root, "-ldflags", "-s -w", "-o", binary, "./"+Simulator); err != nil {
+		return nil, err
+	}
+	sound := map[string][]string{}
+	for i := range bugs {
+		with := strings.Join(bugs[i].With, " ")
+		if _, ok := sound[with]; ok {
+			continue
+		}
+		s := runSimulator(ctx, root, binary, append(o.args(&bugs[i]), "-all")...)
+		if len(s.broken) == 0 && s.err != nil {
+			return nil, fmt.Errorf("run the simulator without a planted bug: %w: %s", s.err, s.why)
+		}
+		sound[with] = nil
+		if len(s.broken) > 0 {
+			seeds := make([]string, len(s.broken))
+			for k, b := range s.broken {
+				seeds[k] = strconv.FormatUint(b.seed, 10)
+			}
+			sound[with] = []string{"-skip", strings.Join(seeds, ",")}
+			fmt.Fprintf(out, "%d of %d seeds break a law without any planted bug, and are left out (flags %q): %s\n", len(seeds), o.Seeds, with, strings.Join(seeds, " "))
+		}
+	}
+	return sound, nil
+}
+
+// args are the flags of a bug's run.
+func (o *MutantsOptions) args(p *Planted) []string {
+	args := append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", o.From, o.From+uint64(o.Seeds))}, p.With...)
+	return append(args, o.Args...)
+}
+
 // run is one bug: plant, build, run.
-func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted) Result {
+func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, sound map[string][]string) Result {
 	began := time.Now()
 	r := Result{Bug: p}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -147,21 +188,25 @@ func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Plant
 		r.Fate, r.Why = NotBuilt, err.Error()
 		return r
 	}
-	args := append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", o.From, o.From+uint64(o.Seeds))}, p.With...)
-	r.judge(runSimulator(ctx, root, binary, append(args, o.Args...)...))
+	r.judge(runSimulator(ctx, root, binary, append(o.args(p), sound[strings.Join(p.With, " ")]...)...))
 	return r
 }
 
 // simulated is what a run of the simulator said.
 type simulated struct {
-	broken  bool
+	broken []broken
+	passed uint64
+	marked bool // it printed how often the mark was passed
+	why    string
+	err    error
+}
+
+// broken is one seed that broke a law.
+type broken struct {
 	law     int
 	seed    uint64
 	effects int
 	why     string
-	passed  uint64
-	marked  bool // it printed how often the mark was passed
-	err     error
 }
 
 // runSimulator runs the simulator and reads its two lines: `broken: law=N
@@ -173,11 +218,13 @@ func runSimulator(ctx context.Context, root, binary string, args ...string) (s s
 	s.err = cmd.Run()
 	for in := bufio.NewScanner(strings.NewReader(stdout.String())); in.Scan(); {
 		rest, ok := strings.CutPrefix(in.Text(), "broken: ")
-		if !ok || s.broken {
+		if !ok {
 			continue
 		}
-		if _, err := fmt.Sscanf(rest, "law=%d seed=%d effects=%d", &s.law, &s.seed, &s.effects); err == nil {
-			s.broken, s.why = true, rest
+		var b broken
+		if _, err := fmt.Sscanf(rest, "law=%d seed=%d effects=%d", &b.law, &b.seed, &b.effects); err == nil {
+			b.why = rest
+			s.broken = append(s.broken, b)
 		}
 	}
 	for in := bufio.NewScanner(strings.NewReader(stderr.String())); in.Scan(); {
@@ -189,7 +236,7 @@ func runSimulator(ctx context.Context, root, binary string, args ...string) (s s
 	if ctx.Err() != nil {
 		s.err = ctx.Err()
 	}
-	if s.err != nil && !s.broken {
+	if s.err != nil && len(s.broken) == 0 {
 		s.why = lastLines(stderr.String(), 12)
 	}
 	return s
@@ -201,13 +248,14 @@ func lastLines(s string, n int) string {
 }
 
 func (r *Result) judge(s simulated) {
-	r.Law, r.Seed, r.Effects, r.Passed, r.Why = s.law, s.seed, s.effects, s.passed, s.why
+	r.Passed = s.passed
 	switch {
-	case s.broken && s.passed > 0:
-		r.Fate = Killed
-	case s.broken:
+	case len(s.broken) > 0 && s.passed > 0:
+		b := s.broken[0]
+		r.Fate, r.Law, r.Seed, r.Effects, r.Why = Killed, b.law, b.seed, b.effects, b.why
+	case len(s.broken) > 0:
 		// A law broke and the bug was not reached: what broke is something else.
-		r.Fate, r.Why = NotRun, "a law broke before the bug was reached: "+s.why
+		r.Fate, r.Why = NotRun, "a law broke before the bug was reached: "+s.broken[0].why
 	case s.err != nil || !s.marked:
 		r.Fate, r.Why = NotRun, strings.TrimSpace(fmt.Sprintf("%v\n%s", s.err, s.why))
 	case s.passed == 0:

@@ -1,0 +1,150 @@
+// Novasim is the simulator on its own: it links the core, the simulator and the
+// faults, and nothing of etcd or of an SDK, so that it is built in a second. `make
+// mutants` builds it once with every planted bug; `nova sim run` is the same run.
+//
+//	novasim run [-seeds A..B] [-plan PLAN] [-effects N] [-skip S,S…] [-all]
+//
+// It runs the seeds from A up to, not including, B, in order, and prints for each
+// that breaks a law one line
+//
+//	broken: law=N seed=N effects=N what
+//
+// and at the end how much it ran. It stops at the first, unless -all is given. It
+// exits 1 if a law was broken, and 2 if it could not run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nova/faults"
+	"nova/sim"
+)
+
+// atExit is run before the process ends; a build with a planted bug adds to it.
+var atExit []func()
+
+func main() {
+	code := run(os.Args[1:], os.Stdout, os.Stderr)
+	for _, f := range atExit {
+		f()
+	}
+	os.Exit(code)
+}
+
+func run(args []string, out, errs io.Writer) int {
+	if len(args) == 0 || args[0] != "run" {
+		fmt.Fprintln(errs, "usage: novasim run [flags]")
+		return 2
+	}
+	o, err := parse(args[1:], errs)
+	if err != nil {
+		fmt.Fprintln(errs, "novasim:", err)
+		return 2
+	}
+	var sum sim.Count
+	broken, ran := 0, 0
+	for seed := o.from; seed < o.to; seed++ {
+		if slices.Contains(o.skip, seed) {
+			continue
+		}
+		r, panicked := one(sim.Config{Seed: seed, Plan: o.plan, Effects: o.effects, Scene: sim.Nova})
+		ran++
+		switch {
+		case panicked != "":
+			fmt.Fprintf(out, "broken: law=0 seed=%d effects=0 %s\n", seed, panicked)
+		case r.Breach != nil:
+			fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", r.Breach.Law, seed, r.Count.Effects, line(r.Breach.What))
+		}
+		if r != nil {
+			sum.Add(&r.Count)
+		}
+		if panicked != "" || r.Breach != nil {
+			if broken++; !o.all {
+				break
+			}
+		}
+	}
+	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, sum.Effects, broken)
+	if broken > 0 {
+		return 1
+	}
+	return 0
+}
+
+type options struct {
+	from, to uint64
+	plan     *faults.Plan
+	effects  int
+	skip     []uint64
+	all      bool
+}
+
+func parse(args []string, errs io.Writer) (o options, err error) {
+	fs := flag.NewFlagSet("novasim run", flag.ContinueOnError)
+	fs.SetOutput(errs)
+	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
+	plan := fs.String("plan", "", "the fault plan, instead of each seed's own")
+	skip := fs.String("skip", "", "seeds to leave out, with commas between")
+	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
+	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	a, b, ok := strings.Cut(*seeds, "..")
+	if ok {
+		if o.from, err = strconv.ParseUint(a, 10, 64); err == nil {
+			o.to, err = strconv.ParseUint(b, 10, 64)
+		}
+	}
+	if !ok || err != nil || o.to <= o.from {
+		return o, fmt.Errorf("seeds %q: want A..B with A below B", *seeds)
+	}
+	if *plan != "" {
+		p, err := faults.Parse(*plan)
+		if err != nil {
+			return o, err
+		}
+		o.plan = &p
+	}
+	for s := range strings.SplitSeq(*skip, ",") {
+		if s == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("skip %q: want seeds with commas between", *skip)
+		}
+		o.skip = append(o.skip, n)
+	}
+	return o, nil
+}
+
+// one runs one seed. A machine that panics has broken its contract.
+func one(c sim.Config) (r *sim.Report, panicked string) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, panicked = nil, line(fmt.Sprintf("panic: %v %s", p, where(debug.Stack())))
+		}
+	}()
+	return sim.Run(c), ""
+}
+
+// where is the innermost frame of the core in a stack.
+func where(stack []byte) string {
+	for l := range strings.Lines(string(stack)) {
+		if strings.Contains(l, "/core/") && strings.Contains(l, ".go:") {
+			return "at " + strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
+// line is a text on one line.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
