@@ -174,8 +174,8 @@ var slotBreaches = []breach{
 		w.del(w.key("due/trimcheck/", ""))
 		delete(w.bodies, w.slotObj("b", 3, 1))
 	}, func(w *world) { w.park(w.key("due/trimcheck/", "")) }},
-	{"a slot above the cut by more than the pipeline", 1, "no sweep", func(w *world) { w.slot("s1", 2, 4, both2[:1], chunk{8, 0, 2}) },
-		func(w *world) { w.slot("s1", 2, 3, both2[1:], chunk{8, 0, 2}) }},
+	{"a slot that is too far above the cut", 1, "no sweep", func(w *world) { w.slot("s1", 2, 6, both2[:1], chunk{8, 0, 2}) },
+		func(w *world) { w.slot("s1", 2, 5, both2[1:], chunk{8, 0, 2}) }},
 	{"a slot of a settled chain", 1, "is settled", func(w *world) { w.bodies[core.Obj{Store: "a", Key: keys.Slot("s0", 1, 2)}] = format.Fence("s0", 1, 2) }, nil},
 	{"a batch marker off the schedule", 1, "no schedule row", func(w *world) { w.del(w.key("sched/denorm/", "")) }, func(w *world) {
 		w.del(w.key("sched/denorm/", ""))

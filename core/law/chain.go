@@ -170,6 +170,11 @@ func (j *Judge) judgeCursors(c *chain, key string, bad []Breach) []Breach {
 	return bad
 }
 
+// sweeps is how many pipelines above its cut a chain is swept. A writer's slots lie
+// less than one above; a settler that was cut off before it published a higher
+// cut, which itself lies at most one above, may have fenced one more from there.
+const sweeps = 2
+
 // unwatched says why nothing will ever come for a slot's object, or "".
 func (c *chain) unwatched(o *object) string {
 	if !c.recorded() {
@@ -183,8 +188,8 @@ func (c *chain) unwatched(o *object) string {
 		switch {
 		case h.State == format.ChainSettled:
 			return "the chain is settled, and the slot is above its cut"
-		case h.State >= format.ChainCut && o.slot >= h.Cut && o.slot-h.Cut >= uint64(c.consts.v.Pipeline):
-			return "the slot is above the cut by more than the pipeline: no sweep reaches it"
+		case h.State >= format.ChainCut && o.slot >= h.Cut && o.slot-h.Cut >= sweeps*uint64(c.consts.v.Pipeline):
+			return "the slot is too far above the cut: no sweep reaches it"
 		case c.settles == 0:
 			return "no settle marker stands for the chain, and the slot is not absorbed"
 		}
