@@ -206,7 +206,7 @@ type look struct {
 // stepLooks reads the descriptors of the slot's streams. With halt a read that
 // brought nothing is given up, for the time being.
 func (l *lane) stepLooks(t core.Turn, e *core.Env, halt bool) {
-	if l.looked || halt && l.blind {
+	if l.looked || halt && l.blind && l.looks.Idle() {
 		return
 	}
 	n := len(l.streams)

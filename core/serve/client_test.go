@@ -52,7 +52,7 @@ func (c *client) append(p *proc, streams ...uint64) uint64 {
 	for k, s := range streams {
 		count := uint32(1 + (id+uint64(k))%3)
 		b := fmt.Sprintf("[stream %d append %d chunk %d: %d records]", s, id, k, count)
-		blob := id<<8 | uint64(k)
+		blob := id<<16 | uint64(k)
 		c.w.blobs[blob] = b
 		r.Chunks = append(r.Chunks, AppendChunk{
 			Stream: s, Count: count, CRC: format.CRC([]byte(b)), Len: int64(len(b)), Blob: blob,

@@ -36,7 +36,11 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	w.dials.FootersAbreast = 3
 	w.dials.SizeTrigger = 500
 	w.dials.ScanPage = 4
-	w.check = w.laws
+	w.check = func() {
+		if w.rng.IntN(4) == 0 {
+			w.laws()
+		}
+	}
 	s := &storm{w: w, c: newClient(w), stars: map[string]*proc{}}
 	for i := range 4 {
 		s.streams = append(s.streams, w.create(fmt.Sprint("x", i)))
@@ -172,4 +176,58 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	t.Logf("acked %d records, minted %d epochs, adopted %d cuts, lost %d claims", notes[core.NoteAcked], notes[core.NoteMinted], notes[core.NoteCutAdopted], notes[core.NoteClaimLost])
+}
+
+// A star is cut at every effect, before it and after it; its streams go on
+// elsewhere. Nothing that was acknowledged is lost or stands twice.
+func TestCutAtEveryEffect(t *testing.T) {
+	for _, how := range []fate{cutHere, cutAfter} {
+		cuts := 0
+		for k := 0; ; k++ {
+			w := newWorld(t, uint64(k), "a", "b")
+			w.dials.SettleBatch, w.dials.StreamsPerTxn, w.dials.SizeTrigger = 2, 1, 200
+			w.check = w.laws
+			c := newClient(w)
+			x, y := w.create("x"), w.create("y")
+			n := 0
+			w.fate = func(p *proc, ef *core.Effect) fate {
+				if p.env.Process != "p1" || ef.Op.Kind == core.KWait || ef.Op.Kind == core.KTake {
+					return landed
+				}
+				if n++; n == k+1 {
+					return how
+				}
+				return landed
+			}
+			p := w.star("p1", "s1")
+			c.open(p, x)
+			c.open(p, y)
+			w.run(100)
+			for range 5 {
+				c.append(p, x, y)
+			}
+			w.run(2000)
+			c.close(p)
+			w.until("done or cut", func() bool { return p.done || p.dead })
+			w.expire("p1")
+			q, r := w.star("p2", "s2"), w.star("p3", "s1")
+			c.mustOpen(q, x)
+			c.mustOpen(r, y)
+			c.await(q, c.append(q, x, x))
+			c.await(r, c.append(r, y))
+			c.await(q, c.close(q))
+			c.await(r, c.close(r))
+			w.auditor("aud")
+			w.settled()
+			c.verify()
+			if p.done {
+				cuts = k
+				break
+			}
+		}
+		if cuts < 60 {
+			t.Errorf("the star was cut at %d effects only", cuts)
+		}
+		t.Logf("cut at %d effects", cuts)
+	}
 }

@@ -28,6 +28,7 @@ type world struct {
 	sinks   map[int]string
 	procs   []*proc
 	late    []lateOp
+	ended   map[string]bool // processes that are dead, and their sessions over
 	notes   map[core.NoteKind]int64
 	log     []string
 	effects int
@@ -61,6 +62,7 @@ const (
 	delayed              // no reply; it may land later
 	cutHere              // the process dies before the effect
 	cutAfter             // the process dies after it, before the reply
+	frozen               // it stays where it is: its process was paused
 )
 
 // proc is one process: a root machine and what it waits for.
@@ -85,7 +87,7 @@ func newWorld(t *testing.T, seed uint64, stores ...core.Store) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), now: 1_000_000, dials: core.Spec(),
 		rows: map[string]rowOf{}, objects: map[core.Obj]string{}, down: map[core.Store]bool{},
-		blobs: map[uint64]string{}, sinks: map[int]string{}, notes: map[core.NoteKind]int64{},
+		blobs: map[uint64]string{}, sinks: map[int]string{}, notes: map[core.NoteKind]int64{}, ended: map[string]bool{},
 	}
 	for c := range w.stores.Of {
 		w.stores.Of[c] = stores
@@ -131,13 +133,27 @@ func (w *world) fail(format string, args ...any) {
 	w.t.Fatalf("%s\nlast effects:\n%s", fmt.Sprintf(format, args...), strings.Join(w.log[n:], "\n"))
 }
 
-// kill ends a process; its session goes at once, or later by expire.
+// kill ends a process; its session goes by expire. Of what is in flight any subset
+// lands, now or later.
 func (p *proc) kill() {
+	for i := range p.pending {
+		op := p.pending[i].Op
+		if !op.Mutates() || p.w.rng.IntN(2) == 0 {
+			continue
+		}
+		p.w.late = append(p.w.late, lateOp{p.env.Process, op})
+		if p.w.rng.IntN(2) == 0 {
+			p.w.landLate(len(p.w.late) - 1)
+		}
+	}
 	p.dead, p.pending = true, nil
 }
 
 // expire ends the session of a process.
 func (w *world) expire(process string) {
+	for _, p := range w.procs {
+		w.ended[process] = w.ended[process] || p.env.Process == process && p.dead
+	}
 	for k, r := range w.rows {
 		if r.owner == process {
 			w.rev++
@@ -193,7 +209,13 @@ func (w *world) landLate(i int) {
 	if l.op.IsStore() && w.now > l.op.Until+w.dials.Service {
 		return
 	}
-	r := w.apply(l.proc, &l.op, true)
+	op := l.op
+	for i := range op.Txn { // a session that has gone takes no more keys
+		if op.Txn[i].Verb == core.VPutLeased && w.ended[l.proc] {
+			return
+		}
+	}
+	r := w.apply(l.proc, &op, true)
 	w.log = append(w.log, fmt.Sprintf("%8d %s LATE %s → %s", w.now, l.proc, l.op, r.Outcome))
 	if w.check != nil {
 		w.check()
@@ -208,6 +230,9 @@ func (w *world) deliver(p *proc, i int) {
 	}
 	if f == cutHere {
 		p.kill()
+		return
+	}
+	if f == frozen {
 		return
 	}
 	p.pending = slices.Delete(p.pending, i, i+1)

@@ -1,0 +1,379 @@
+package serve
+
+import (
+	"fmt"
+	"testing"
+
+	"nova/core"
+	"nova/core/format"
+	"nova/core/keys"
+	"nova/core/protocol"
+)
+
+// pausePut pauses a process just before it delivers its next slot PUT.
+func (w *world) pausePut(p *proc) {
+	w.fate = func(q *proc, ef *core.Effect) fate {
+		if q == p && ef.Op.Kind == core.KCreate {
+			p.paused = true
+			return frozen
+		}
+		return landed
+	}
+	w.until("a put is held", func() bool { return p.paused })
+	w.fate = nil
+}
+
+// C1, gap 5: a writer is paused before its PUT; its chain is settled; the PUT goes
+// through afterwards. It is not acknowledged, and nothing of it stays.
+func TestZombieWriter(t *testing.T) {
+	for _, late := range []core.Ms{1000, 60_000, 600_000, 3_600_000} {
+		w := newWorld(t, 3, "a", "b")
+		w.check = w.laws
+		c := newClient(w)
+		x := w.create("x")
+		p := w.star("p1", "s1")
+		c.mustOpen(p, x)
+		c.await(p, c.append(p, x))
+		held := c.append(p, x, x)
+		w.pausePut(p)
+		w.expire("p1")
+		q := w.star("p2", "s2")
+		if a := c.mustOpen(q, x); a.Next == 0 {
+			t.Fatalf("the open settled too little: next is %d", a.Next)
+		}
+		c.await(q, c.append(q, x))
+		w.auditor("aud")
+		w.run(late)
+		p.paused = false
+		a := c.await(p, held)
+		if a.Outcome == Acked && a.Acks[0].Reason == None {
+			t.Fatalf("%d ms late: acknowledged %+v", late, a)
+		}
+		c.await(q, c.close(q))
+		if a := c.await(p, c.close(p)); a.Outcome != Closed {
+			t.Fatalf("the zombie does not close: %+v", a)
+		}
+		w.run(20 * 60_000)
+		w.settled()
+		c.verify()
+	}
+}
+
+// Gap 16: a store of three is away. The star goes on without it, and loses nothing.
+func TestStoreAway(t *testing.T) {
+	w := newWorld(t, 5, "a", "b", "c")
+	w.check = w.laws
+	c := newClient(w)
+	x := w.create("x")
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	c.await(p, c.append(p, x))
+	w.down["b"] = true
+	for range 9 {
+		c.append(p, x)
+	}
+	if a := c.await(p, c.append(p, x)); a.Outcome != Acked || a.Acks[0].Reason != None {
+		t.Fatalf("append with a store away: %+v", a)
+	}
+	ks := w.keys("chain/s1/")
+	con, err := format.DecodeChainConst(w.rows[ks[3]].val)
+	if err != nil || len(con.Stores) != 2 || con.Stores[0] != "a" || con.Stores[1] != "c" {
+		t.Fatalf("the second epoch is on %v: %v", con.Stores, err)
+	}
+	c.await(p, c.close(p))
+	w.auditor("aud")
+	w.run(10 * 60_000)
+	w.down["b"] = false
+	w.settled()
+	c.verify()
+	if len(c.acked) != 11 {
+		t.Fatalf("%d of 11 appends were acknowledged", len(c.acked))
+	}
+}
+
+// Every store is away, for a while: appends wait, and nothing is lost.
+func TestEveryStoreAway(t *testing.T) {
+	w := newWorld(t, 5, "a")
+	w.check = w.laws
+	c := newClient(w)
+	x := w.create("x")
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	w.down["a"] = true
+	id := c.append(p, x)
+	w.run(10 * 60_000)
+	if a, ok := answerTo(p, id); ok {
+		t.Fatalf("answered %+v with no store", a)
+	}
+	w.down["a"] = false
+	if a := c.await(p, id); a.Outcome != Acked || a.Acks[0] != (Ack{}) {
+		t.Fatalf("append: %+v", a)
+	}
+	c.await(p, c.close(p))
+	w.auditor("aud")
+	w.settled()
+	c.verify()
+}
+
+// Gap 19: a stream's tail lies in an epoch that two crashes have left behind.
+func TestOpenAfterTwoCrashes(t *testing.T) {
+	w := newWorld(t, 9, "a")
+	w.check = w.laws
+	c := newClient(w)
+	x, y := w.create("x"), w.create("y")
+	var next uint64
+	for i := range 4 {
+		p := w.star(fmt.Sprint("p", i), "s1")
+		if i%2 == 0 { // between, the star comes back and leads another stream only
+			a := c.mustOpen(p, x)
+			if a.Next != next {
+				t.Fatalf("crash %d: next is %d, not %d", i, a.Next, next)
+			}
+			k := c.await(p, c.append(p, x))
+			next = k.Acks[0].First + uint64(c.sent[k.ID].chunks[0].Count)
+		} else {
+			c.mustOpen(p, y)
+			c.await(p, c.append(p, y))
+		}
+		p.kill()
+		w.expire(p.env.Process)
+	}
+	w.auditor("aud")
+	w.settled()
+	c.verify()
+}
+
+// C19: an append after the tombstone is refused, never acknowledged; the other
+// streams of its slot are not held up.
+func TestAppendAfterTombstone(t *testing.T) {
+	w := newWorld(t, 11, "a")
+	w.check = w.laws
+	c := newClient(w)
+	x, y := w.create("x"), w.create("y")
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	c.mustOpen(p, y)
+	c.await(p, c.append(p, x, y))
+	var d Delete
+	if v := once(w, "del", func(t core.Turn, e *core.Env) core.Verdict { return d.Step(t, e, x) }); v != core.Done || d.Reason != None {
+		t.Fatalf("delete: %s, %s", v, d.Reason)
+	}
+	a := c.await(p, c.append(p, x, y))
+	if a.Outcome != Acked || a.Acks[0].Reason != Deleted || a.Acks[1].Reason != None {
+		t.Fatalf("append: %+v", a)
+	}
+	if a := c.await(p, c.open(p, x)); a.Outcome != Failed || a.Reason != Deleted {
+		t.Fatalf("open: %+v", a)
+	}
+	c.await(p, c.close(p))
+	c.verify(x)
+	if n := w.notes[core.NoteAbsorbDropped]; n == 0 {
+		t.Error("nothing of the deleted stream was dropped")
+	}
+}
+
+// A stream has one leader; who holds it goes on holding it.
+func TestOneLeader(t *testing.T) {
+	w := newWorld(t, 13, "a")
+	c := newClient(w)
+	x := w.create("x")
+	p, q := w.star("p1", "s1"), w.star("p2", "s2")
+	c.mustOpen(p, x)
+	if a := c.await(q, c.open(q, x)); a.Outcome != Failed || a.Reason != Held {
+		t.Fatalf("a second open: %+v", a)
+	}
+	if a := c.await(q, c.append(q, x)); a.Acks[0].Reason != NotOpen {
+		t.Fatalf("append without a lead: %+v", a)
+	}
+	if a := c.await(q, c.open(q, x+77)); a.Reason != NoStream {
+		t.Fatalf("open of nothing: %+v", a)
+	}
+	k := c.await(p, c.append(p, x))
+	if a := c.mustOpen(p, x); a.Next != k.Acks[0].First+uint64(c.sent[k.ID].chunks[0].Count) {
+		t.Fatalf("a second open by the leader: %+v", a)
+	}
+	c.await(p, c.close(p))
+	if a := c.mustOpen(q, x); a.Next == 0 {
+		t.Fatalf("handed over: %+v", a)
+	}
+}
+
+// A key of an earlier session is waited for, never overwritten.
+func TestRegistrationWaits(t *testing.T) {
+	w := newWorld(t, 15, "a")
+	p := w.star("p1", "s1")
+	w.until("p1 is registered", func() bool { return w.rows[keys.Star("s1")].owner == "p1" })
+	w.star("p2", "s1")
+	w.run(60_000)
+	if w.rows[keys.Star("s1")].owner != "p1" {
+		t.Fatal("the registration was overwritten")
+	}
+	p.kill()
+	w.expire("p1")
+	w.until("p2 is registered", func() bool { return w.rows[keys.Star("s1")].owner == "p2" })
+}
+
+// Gap 20: record times do not decrease, and are not ahead of the star's clock.
+func TestRecordTimesAreClamped(t *testing.T) {
+	for _, c := range []struct{ limit, last, oldest, newest, o, n core.Ms }{
+		{100, 0, 10, 20, 10, 20},
+		{100, 50, 10, 20, 50, 50},
+		{100, 50, 10, 70, 50, 70},
+		{100, 50, 900, 20, 100, 100},
+		{100, 50, 60, 1 << 50, 60, 100},
+		{100, 1 << 50, 60, 70, 100, 100},
+		{100, 0, 30, 20, 30, 30},
+	} {
+		if o, n := clamp(c.limit, c.last, c.oldest, c.newest); o != c.o || n != c.n {
+			t.Errorf("%+v: %d, %d", c, o, n)
+		}
+	}
+}
+
+// batchOf is the committed slots of a chain from its checkpoint on.
+func (w *world) batchOf(star string, epoch uint64, n int) (protocol.Chain, []protocol.SlotFooter) {
+	con, err := format.DecodeChainConst(w.rows[keys.ChainConst(star, epoch)].val)
+	if err != nil {
+		w.fail("%v", err)
+	}
+	h, _ := format.DecodeChainHead(w.rows[keys.ChainHead(star, epoch)].val)
+	c := protocol.Chain{Star: star, Epoch: epoch, Const: con}
+	var slots []protocol.SlotFooter
+	for k := h.Checkpoint; len(slots) < n; k++ {
+		body, ok := w.objects[c.Slot(0, k)]
+		if !ok {
+			break
+		}
+		tail, err := format.ParseTail(body, int64(len(body)))
+		if err != nil {
+			w.fail("%v", err)
+		}
+		slots = append(slots, protocol.SlotFooter{Slot: k, Window: tail.Window, Footer: tail.Footer})
+	}
+	return c, slots
+}
+
+// Gaps 14 and 15: absorbers of one chain race with batches of different length,
+// and any of them may be cut anywhere. Every slot below the checkpoint owes its
+// rewrite to a standing marker, and every record stands once.
+func TestAbsorbersRace(t *testing.T) {
+	for seed := range uint64(150) {
+		w := newWorld(t, seed, "a")
+		w.dials.StreamsPerTxn, w.dials.SpansPerRow, w.dials.SizeTrigger = 2, 2, 300
+		w.dials.AbsorbEvery = 1 << 40 // the star itself does not
+		w.check = w.laws
+		c := newClient(w)
+		var ids []uint64
+		p := (*proc)(nil)
+		for i := range 3 {
+			ids = append(ids, w.create(fmt.Sprint(i)))
+		}
+		p = w.star("p1", "s1")
+		for _, id := range ids {
+			c.mustOpen(p, id)
+		}
+		for i := range 6 {
+			c.await(p, c.append(p, ids[i%3], ids[(i+1)%3], ids[i%3]))
+		}
+		c.hear()
+		p.kill()
+		absorber := func(name string, n int) *proc {
+			chain, slots := w.batchOf("s1", 1, n)
+			return w.start(name, func(p *proc) func(core.Turn) bool {
+				var a protocol.Absorb
+				v := core.Working
+				return func(t core.Turn) bool {
+					if len(slots) > 0 && v == core.Working {
+						v = a.Step(t, &p.env, &protocol.Batch{Chain: &chain, Slots: slots})
+					}
+					if v == core.Broken {
+						w.fail("broken")
+					}
+					return v != core.Working || len(slots) == 0
+				}
+			})
+		}
+		w.fate = func(_ *proc, ef *core.Effect) fate {
+			return []fate{landed, landed, landed, landed, landed, landed, landed, lost, dropped, cutAfter}[w.rng.IntN(10)]
+		}
+		x, y := absorber("x", 1+int(seed%3)), absorber("y", 2+int(seed%5))
+		for !(x.done || x.dead) || !(y.done || y.dead) {
+			if !w.turnOnce() {
+				break
+			}
+		}
+		w.fate = nil
+		w.late = nil
+		w.expire("p1")
+		w.auditor("aud")
+		w.settled()
+		c.verify()
+	}
+}
+
+// The checkpoint goes nowhere without the marker as it was armed (gap 14).
+func TestCheckpointComparesTheMarker(t *testing.T) {
+	w := newWorld(t, 21, "a")
+	w.dials.AbsorbEvery = 1 << 40
+	w.check = w.laws
+	c := newClient(w)
+	x := w.create("x")
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	c.await(p, c.append(p, x))
+	p.kill()
+	chain, slots := w.batchOf("s1", 1, 9)
+	hit := false
+	w.fate = func(p *proc, ef *core.Effect) fate {
+		if ef.Op.Kind == core.KTxn && !hit {
+			for _, ws := range ef.Op.Txn {
+				if ws.At.Key == keys.ChainHead("s1", 1) && ws.Verb == core.VPut { // just before: an era resolves the marker
+					hit = true
+					for _, k := range append(w.keys("due/denorm/"), w.keys("sched/denorm/")...) {
+						delete(w.rows, k)
+					}
+				}
+			}
+		}
+		return landed
+	}
+	var a protocol.Absorb
+	if v := once(w, "x", func(t core.Turn, e *core.Env) core.Verdict {
+		return a.Step(t, e, &protocol.Batch{Chain: &chain, Slots: slots})
+	}); v != core.Done || !hit {
+		t.Fatalf("absorb: %s, %v", v, hit)
+	}
+	w.laws()
+	c.verify()
+}
+
+// C35: a batch that names hundreds of streams, and one whose chunks make more rows than a
+// transaction holds, stay within etcd's limits (core.CheckTxn, at every send).
+func TestWideAndDeepBatches(t *testing.T) {
+	w := newWorld(t, 23, "a")
+	c := newClient(w)
+	p := w.star("p1", "s1")
+	var ids []uint64
+	for i := range 300 {
+		ids = append(ids, w.create(fmt.Sprint("n", i)))
+	}
+	for _, id := range ids {
+		c.open(p, id)
+	}
+	w.until("all are open", func() bool { return w.notes[core.NoteOpened] == 300 })
+	c.append(p, ids...)
+	c.append(p, ids...)
+	deep := make([]uint64, 2000)
+	for i := range deep {
+		deep[i] = ids[7]
+	}
+	w.dials.SpansPerRow = 8
+	p.env.Dials.SpansPerRow = 8
+	c.await(p, c.append(p, deep...))
+	c.await(p, c.close(p))
+	c.verify()
+	w.laws()
+	if n := len(w.keys(fmt.Sprintf("ref/%016x/", ids[7]))); n < 200 {
+		t.Fatalf("the deep stream has %d rows", n)
+	}
+}
