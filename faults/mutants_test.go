@@ -28,22 +28,33 @@ if core.Planted() {
 second
 --- replace
 
+--- file core/duty/orphan.go
+--- find
+third
+--- replace
+3rd
+line
 `
+
+const reap = "core/duty/reap.go"
 
 func TestParsePlanted(t *testing.T) {
 	p, err := faults.ParsePlanted("x", wellFormed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "x" || p.Breaks != "a sentence" || p.File != "core/duty/reap.go" || p.Law != 4 || strings.Join(p.With, "|") != "-actors|3|-quiet" || len(p.Edits) != 2 {
+	if p.Name != "x" || p.Breaks != "a sentence" || p.Law != 4 || strings.Join(p.With, "|") != "-actors|3|-quiet" || len(p.Edits) != 3 || strings.Join(p.Files(), " ") != reap+" core/duty/orphan.go" {
 		t.Fatalf("parsed as %+v", p)
 	}
-	got, err := p.Apply("a\nif confirmed {\n\tdel()\n}\nb second c\n")
+	if got, err := p.Apply("core/duty/orphan.go", "a third"); err != nil || got != "a 3rd\nline" {
+		t.Fatalf("applied to the second file as %q (%v)", got, err)
+	}
+	got, err := p.Apply(reap, "a\nif confirmed {\n\tdel()\n}\nb second c\n")
 	if want := "a\nif core.Planted() {\n\tdel()\n}\nb  c\n"; err != nil || got != want {
 		t.Fatalf("applied as %q (%v), want %q", got, err, want)
 	}
 	for _, src := range []string{"second", "if confirmed {\n\tdel()\n}", "if confirmed {\n\tdel()\n} second second"} {
-		if _, err := p.Apply(src); !errors.Is(err, faults.ErrPlanted) {
+		if _, err := p.Apply(reap, src); !errors.Is(err, faults.ErrPlanted) {
 			t.Errorf("applied to %q: %v", src, err)
 		}
 	}

@@ -91,14 +91,16 @@ func Overlay(root, scratch string, bugs ...*Planted) (string, error) {
 	}
 	byFile := map[string][]*Planted{}
 	for _, p := range bugs {
-		byFile[p.File] = append(byFile[p.File], p)
+		for _, file := range p.Files() {
+			byFile[file] = append(byFile[file], p)
+		}
 	}
 	for file, ps := range byFile {
 		src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
 			return "", fmt.Errorf("%w %s does not apply: %w", ErrPlanted, ps[0].Name, err)
 		}
-		text, err := plant(string(src), ps)
+		text, err := plant(file, string(src), ps...)
 		if err != nil {
 			return "", err
 		}

@@ -24,17 +24,22 @@ import (
 //	--- replace
 //	(what stands there instead; it calls core.Planted, so that a run can tell
 //	"never reached" from "not noticed")
+//
+// A line `--- file core/…` before a further edit turns to another file: where two
+// guards stand behind each other, the bug is that both are missing.
 type Planted struct {
 	Name   string // of its file, without .txt
 	Breaks string
-	File   string   // from the module's root, with slashes
 	Law    int      // that must catch it; 0: any
 	With   []string // flags for the simulator's run that make it likely to be reached
 	Edits  []Edit
 }
 
-// Edit replaces one text, which occurs once, by another.
-type Edit struct{ Find, Replace string }
+// Edit replaces one text, which occurs once in a file, by another.
+type Edit struct {
+	File          string // from the module's root, with slashes
+	Find, Replace string
+}
 
 // ErrPlanted is wrapped by every error about a planted bug's file.
 var ErrPlanted = errors.New("planted bug")
@@ -66,6 +71,7 @@ func Load(dir string) ([]Planted, error) {
 const (
 	findMark    = "--- find"
 	replaceMark = "--- replace"
+	fileMark    = "--- file "
 	call        = "Planted()"
 )
 
@@ -79,6 +85,7 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 	if !found {
 		return refuse("no line %q", findMark)
 	}
+	file := ""
 	for line := range strings.Lines(head) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -90,7 +97,7 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 		case ok && key == "breaks":
 			p.Breaks = val
 		case ok && key == "file":
-			p.File = val
+			file = val
 		case ok && key == "with":
 			p.With = strings.Fields(val)
 		case ok && key == "law":
@@ -108,33 +115,40 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 		if !ok || strings.TrimSpace(find) == "" {
 			return refuse("an edit without a text to find, or without a line %q", replaceMark)
 		}
-		p.Edits = append(p.Edits, Edit{find, strings.TrimSuffix(replace, "\n")})
+		if !source(file) {
+			return refuse("file %q is no source of the core", file)
+		}
+		e := Edit{File: file}
+		e.Find = find
+		e.Replace = strings.TrimSuffix(replace, "\n")
+		if k := strings.LastIndex("\n"+replace, "\n"+fileMark); more && k >= 0 {
+			file = strings.TrimSpace(replace[k+len(fileMark):])
+			e.Replace = strings.TrimSuffix(replace[:k], "\n")
+		}
+		p.Edits = append(p.Edits, e)
 	}
 	switch {
 	case p.Breaks == "":
 		return refuse("it does not say what it breaks")
-	case p.File == "" || path.Clean(p.File) != p.File || !strings.HasPrefix(p.File, "core/") || !strings.HasSuffix(p.File, ".go") || strings.HasSuffix(p.File, "_test.go"):
-		return refuse("file %q is no source of the core", p.File)
 	case !slices.ContainsFunc(p.Edits, func(e Edit) bool { return strings.Contains(e.Replace, call) }):
 		return refuse("no replacement passes the mark: call core.%s", call)
 	}
 	return p, nil
 }
 
-// Span is where a text lies in a source.
-type span struct{ from, to int }
+// source reports whether a path is that of a source file of the core.
+func source(file string) bool {
+	return path.Clean(file) == file && strings.HasPrefix(file, "core/") && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
+}
 
-// spans finds each edit's text, which must occur exactly once.
-func (p *Planted) spans(src string) ([]span, error) {
-	ss := make([]span, len(p.Edits))
-	for i, e := range p.Edits {
-		if n := strings.Count(src, e.Find); n != 1 {
-			return nil, fmt.Errorf("%w %s does not apply: the text of edit %d occurs %d times in %s: %q", ErrPlanted, p.Name, i+1, n, p.File, firstLine(e.Find))
+// Files is the files that the bug changes, each once, in the order of its edits.
+func (p *Planted) Files() (files []string) {
+	for i := range p.Edits {
+		if f := p.Edits[i].File; !slices.Contains(files, f) {
+			files = append(files, f)
 		}
-		ss[i].from = strings.Index(src, e.Find)
-		ss[i].to = ss[i].from + len(e.Find)
 	}
-	return ss, nil
+	return files
 }
 
 func firstLine(s string) string {
@@ -142,32 +156,45 @@ func firstLine(s string) string {
 	return s
 }
 
-// Apply plants the bug in its file's source.
-func (p *Planted) Apply(src string) (string, error) { return plant(src, []*Planted{p}) }
+// put is one edit, found.
+type put struct {
+	from, to int
+	text     string
+}
 
-// plant plants several bugs in one source; each text must occur once in the
-// original, and none may overlap another.
-func plant(src string, bugs []*Planted) (string, error) {
-	type put struct {
-		span
-		text string
+// puts finds the edits of one file; each one's text must occur exactly once.
+func (p *Planted) puts(file, src string) (ps []put, err error) {
+	for i := range p.Edits {
+		e := &p.Edits[i]
+		if e.File != file {
+			continue
+		}
+		if n := strings.Count(src, e.Find); n != 1 {
+			return nil, fmt.Errorf("%w %s does not apply: the text of edit %d occurs %d times in %s: %q", ErrPlanted, p.Name, i+1, n, file, firstLine(e.Find))
+		}
+		at := strings.Index(src, e.Find)
+		ps = append(ps, put{at, at + len(e.Find), e.Replace})
 	}
-	var puts []put
+	return ps, nil
+}
+
+// plant plants what bugs change in one file; each text must occur once in the
+// source as it is, and none may overlap another.
+func plant(file, src string, bugs ...*Planted) (string, error) {
+	var all []put
 	for _, p := range bugs {
-		ss, err := p.spans(src)
+		ps, err := p.puts(file, src)
 		if err != nil {
 			return "", err
 		}
-		for i, s := range ss {
-			puts = append(puts, put{s, p.Edits[i].Replace})
-		}
+		all = append(all, ps...)
 	}
-	slices.SortFunc(puts, func(a, b put) int { return a.from - b.from })
+	slices.SortFunc(all, func(a, b put) int { return a.from - b.from })
 	var b strings.Builder
 	at := 0
-	for _, w := range puts {
+	for _, w := range all {
 		if w.from < at {
-			return "", fmt.Errorf("%w: two edits overlap at %q", ErrPlanted, firstLine(src[w.from:w.to]))
+			return "", fmt.Errorf("%w: two edits of %s overlap at %q", ErrPlanted, file, firstLine(src[w.from:w.to]))
 		}
 		b.WriteString(src[at:w.from])
 		b.WriteString(w.text)
@@ -176,3 +203,6 @@ func plant(src string, bugs []*Planted) (string, error) {
 	b.WriteString(src[at:])
 	return b.String(), nil
 }
+
+// Apply plants the bug in the source of one of its files.
+func (p *Planted) Apply(file, src string) (string, error) { return plant(file, src, p) }

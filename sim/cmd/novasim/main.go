@@ -3,21 +3,28 @@
 // mutants` builds it once with every planted bug; `nova sim run` is the same run.
 //
 //	novasim run [-seeds A..B] [-plan PLAN] [-effects N] [-skip S,S…] [-all]
+//	novasim mutants [-dir DIR] [-seeds N] [-only NAME,NAME…] [-parallel N]
 //
-// It runs the seeds from A up to, not including, B, in order, and prints for each
+// Run runs the seeds from A up to, not including, B, in order, and prints for each
 // that breaks a law one line
 //
 //	broken: law=N seed=N effects=N what
 //
 // and at the end how much it ran. It stops at the first, unless -all is given. It
 // exits 1 if a law was broken, and 2 if it could not run.
+//
+// Mutants plants each bug of faults/planted and says what became of it; it exits 1
+// if one is alive.
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -39,11 +46,49 @@ func main() {
 }
 
 func run(args []string, out, errs io.Writer) int {
-	if len(args) == 0 || args[0] != "run" {
-		fmt.Fprintln(errs, "usage: novasim run [flags]")
+	switch {
+	case len(args) > 0 && args[0] == "run":
+		return seeds(args[1:], out, errs)
+	case len(args) > 0 && args[0] == "mutants":
+		return mutants(args[1:], out, errs)
+	}
+	fmt.Fprintln(errs, "usage: novasim run|mutants [flags]")
+	return 2
+}
+
+// mutants plants every bug.
+func mutants(args []string, out, errs io.Writer) int {
+	var o faults.MutantsOptions
+	fs := flag.NewFlagSet("novasim mutants", flag.ContinueOnError)
+	fs.SetOutput(errs)
+	fs.StringVar(&o.Dir, "dir", "", "the planted bugs (default: faults/planted)")
+	fs.IntVar(&o.Seeds, "seeds", 0, "seeds that each has to survive (0: the default)")
+	fs.Uint64Var(&o.From, "from", 0, "the first seed")
+	fs.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: the default)")
+	only := fs.String("only", "", "names, with commas between (default: all)")
+	if err := fs.Parse(args); err != nil {
 		return 2
 	}
-	o, err := parse(args[1:], errs)
+	if *only != "" {
+		o.Only = strings.Split(*only, ",")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := faults.Mutants(ctx, o, out)
+	switch {
+	case errors.Is(err, faults.ErrMutants):
+		fmt.Fprintln(errs, "novasim:", err)
+		return 1
+	case err != nil:
+		fmt.Fprintln(errs, "novasim:", err)
+		return 2
+	}
+	return 0
+}
+
+// seeds runs a range of seeds.
+func seeds(args []string, out, errs io.Writer) int {
+	o, err := parse(args, errs)
 	if err != nil {
 		fmt.Fprintln(errs, "novasim:", err)
 		return 2
