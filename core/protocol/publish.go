@@ -260,6 +260,10 @@ func (p *Publish) found(o *plan.Output, r *core.Reply) {
 			p.broken(Contradiction, -1)
 			return
 		}
+		if x.Store != o.Home { // announced under another authority: an entry could not say where the object stands
+			p.end(core.Again)
+			return
+		}
 		p.intent, p.Durable.Intent.Rev = x, r.Rev
 		if x.Shared {
 			p.step = pubAdopt

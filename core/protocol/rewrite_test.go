@@ -252,6 +252,21 @@ func TestRewriteSources(t *testing.T) {
 	}
 }
 
+// TestRewriteOtherStore: an intent that names another store than the output's is
+// left to the judge.
+func TestRewriteOtherStore(t *testing.T) {
+	r := newRig(t)
+	r.span(0, 0, 20, 1)
+	o := r.output()
+	derived := o.Key.Key()
+	r.put(keys.DueOrphan(keys.ShardOfObject(derived, r.dials.Shards), derived), format.Intent{Store: "x1", Birth: r.now, Generation: 1}.Encode())
+	a, _, v := r.rewrite("a", o)
+	r.run(inOrder, a)
+	if *v != core.Again || a.lands != 2 {
+		t.Errorf("%v after %d effects", *v, a.lands)
+	}
+}
+
 // landLawless lands an effect in a world that was broken on purpose.
 func (r *rig) landLawless(a *rigActor) {
 	e := a.pending[0]
