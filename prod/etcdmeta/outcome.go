@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"nova/core"
@@ -45,8 +44,9 @@ func etcdError(err error) error {
 	if errors.As(err, &e) {
 		return e
 	}
-	if s, ok := status.FromError(err); ok && s.Code() != codes.OK && s.Code() != codes.Unknown {
-		return rpctypes.Error(s.Err())
+	var s interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &s) {
+		return rpctypes.Error(s.GRPCStatus().Err())
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -117,7 +118,7 @@ func (a *assembly) open(p *core.Piece) {
 		for _, o := range at {
 			if b, ok := a.d.whole(a.ctx, o); ok && p.Off+p.Len <= int64(len(b)) {
 				b = b[p.Off : p.Off+p.Len]
-				if p.CRC == 0 || checksum(b) == p.CRC {
+				if p.NoCRC || checksum(b) == p.CRC {
 					a.r, a.from = bytes.NewReader(b), o
 					return
 				}
@@ -169,8 +170,7 @@ func (a *assembly) end() {
 	if p.Kind == core.Range && a.run != nil && a.r == a.run {
 		a.from = a.run.at[a.run.k] // it may have gone on elsewhere
 	}
-	// No checksum is known of a part of a chunk.
-	if p.Kind != core.Literal && p.CRC != 0 && p.CRC != a.sum {
+	if p.Kind != core.Literal && !p.NoCRC && p.CRC != a.sum {
 		a.failed = &sourceError{outcome: core.Damaged, at: a.from,
 			err: fmt.Errorf("bytes %d+%d of %s/%s have checksum %08x, not %08x", p.Off, p.Len, a.from.Store, a.from.Key, a.sum, p.CRC)}
 		return
@@ -183,11 +183,12 @@ func (a *assembly) end() {
 }
 
 func (a *assembly) fail(err error) {
-	if se, ok := err.(*sourceError); ok { //nolint:errorlint // a stream returns it bare
-		a.failed = se
-		return
+	if !errors.As(err, &a.failed) {
+		a.failed = &sourceError{outcome: core.Unknown, err: err}
 	}
-	a.failed = &sourceError{outcome: core.Unknown, err: err}
+	if a.failed.outcome == core.OutOfRange { // the object is not what its footer says
+		a.failed.outcome = core.Damaged
+	}
 }
 
 // failure is why the body could not be read, or nil.
@@ -225,7 +226,7 @@ func bodySum(body []core.Piece) (sum uint32, ok bool) {
 		switch {
 		case p.Kind == core.Literal:
 			sum = combine(sum, checksum([]byte(p.Bytes)), p.Size())
-		case p.CRC != 0 || p.Len == 0:
+		case !p.NoCRC || p.Len == 0:
 			sum = combine(sum, p.CRC, p.Len)
 		default:
 			return 0, false
@@ -259,6 +260,8 @@ func (d *Driver) send(ctx context.Context, op *core.Op) (core.Reply, int64) {
 		switch failed.outcome {
 		case core.Absent:
 			reply = core.Reply{Outcome: core.Refused, Val: SourceAbsent}
+		case core.Unknown:
+			reply = core.Reply{Outcome: core.Refused, Val: SourceUnavailable}
 		default:
 			reply = core.Reply{Outcome: failed.outcome}
 		}

@@ -63,9 +63,15 @@ type Sinks interface {
 	Put(sink int, b []byte) error
 }
 
-// SourceAbsent is the Val of a Refused reply to a Create, an UploadPart or a
-// CopyPart whose source is definitely in none of the places that its piece names.
-const SourceAbsent = "source absent"
+// Reasons in the Val of a Refused reply to a Create, an UploadPart or a CopyPart,
+// which was not sent, or not to its end, because of a piece's source.
+const (
+	// SourceAbsent: definitely in none of the places that its piece names.
+	SourceAbsent = "source absent"
+	// SourceUnavailable: no place has given the bytes, and not all said that they
+	// have none.
+	SourceUnavailable = "source unavailable"
+)
 
 // throttled is implemented by the error of a reply with which a store asked for
 // fewer requests (503 SlowDown).

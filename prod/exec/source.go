@@ -12,8 +12,8 @@ import (
 // sourceError is why bytes could not be read: what the effect that wanted them is
 // answered.
 type sourceError struct {
-	outcome core.Outcome // Absent: definitely in none of its places; Damaged; Unknown
-	at      core.Obj     // Damaged: whose bytes
+	outcome core.Outcome // Absent: definitely in none of its places; OutOfRange, Damaged, Refused; Unknown
+	at      core.Obj     // OutOfRange, Damaged: whose bytes
 	err     error
 }
 
@@ -123,12 +123,11 @@ func (s *stream) try(o core.Obj) (opened bool, _ error) {
 	case reply.Outcome == core.OK && reply.Size >= s.off+s.left:
 		s.r = r
 		return true, nil
-	case reply.Outcome == core.OK || reply.Outcome == core.OutOfRange:
-		if r != nil {
-			_ = r.Close()
-		}
-		return false, &sourceError{outcome: core.Damaged, at: o,
-			err: fmt.Errorf("%s/%s ends before byte %d", o.Store, o.Key, s.off+s.left)}
+	case reply.Outcome == core.OK:
+		_ = r.Close()
+		return false, &sourceError{outcome: core.Damaged, at: o, err: fmt.Errorf("%s/%s ends at %d, before byte %d", o.Store, o.Key, reply.Size, s.off+s.left)}
+	case reply.Outcome == core.OutOfRange:
+		return false, &sourceError{outcome: core.OutOfRange, at: o, err: fmt.Errorf("%s/%s ends before byte %d", o.Store, o.Key, s.off)}
 	case reply.Outcome == core.Absent:
 		if s.absent == nil {
 			s.absent = map[core.Obj]bool{}
@@ -204,14 +203,14 @@ func (d *Driver) fetch(ctx context.Context, op *core.Op) (core.Reply, int64) {
 		return core.Reply{Outcome: core.Refused}, 0
 	}
 	b, err := d.bytes(ctx, op)
-	reply := core.Reply{}
+	reply := core.Reply{Size: op.Len}
 	var se *sourceError
 	if errors.As(err, &se) {
-		reply.Outcome = se.outcome
+		reply = core.Reply{Outcome: se.outcome}
 	} else if err != nil {
-		reply.Outcome = core.Unknown
+		reply = unknown
 	} else if err = d.o.Sinks.Put(int(op.Num), b); err != nil {
-		reply.Outcome = core.Refused
+		reply = core.Reply{Outcome: core.Refused}
 	}
 	d.log.reply(op, reply, err)
 	return reply, int64(len(b))

@@ -55,22 +55,33 @@ func (s *Store) readRange(ctx context.Context, key string, off, n int64) (core.R
 	return reply, nil
 }
 
-// readTail reads the last n bytes of an object, or all of a shorter one.
+// readTail reads the last n bytes of an object, or all of a shorter one. An empty
+// object has none: OutOfRange.
 func (s *Store) readTail(ctx context.Context, key string, n int64) (core.Reply, error) {
 	if n <= 0 {
-		return s.stat(ctx, key)
+		return refuse("read the last %d bytes of %s/%s", n, s.name, key)
 	}
 	r, err := s.get(ctx, core.KReadTail, key, "bytes=-"+strconv.FormatInt(n, 10))
 	if err != nil && fault(core.KReadTail, err).Status == 416 {
-		// Only an empty object has no last byte. Be sure that it is one (C41).
+		// Only an empty object has no last byte: be sure that it is one (C41). Some
+		// servers want no suffix that is longer than the object.
 		reply, serr := s.stat(ctx, key)
-		if reply.Outcome == core.OK && reply.Size != 0 {
-			return unknown("read the tail of %s/%s: refused, but it has %d bytes: %w", s.name, key, reply.Size, err)
+		switch {
+		case reply.Outcome != core.OK:
+			return reply, serr
+		case reply.Size == 0:
+			return core.Reply{Outcome: core.OutOfRange}, nil
+		case reply.Size < n:
+			return s.readTail(ctx, key, reply.Size)
 		}
-		return reply, serr
+		return unknown("read the tail of %s/%s: refused, but it has %d bytes: %w", s.name, key, reply.Size, err)
 	}
 	if err != nil {
 		return failed(core.KReadTail, err)
+	}
+	if r.size == 0 {
+		_ = r.body.Close()
+		return core.Reply{Outcome: core.OutOfRange}, nil
 	}
 	want := min(n, r.size)
 	if r.size < 0 || r.off != r.size-want && r.off != 0 {
@@ -96,7 +107,7 @@ func (s *Store) Open(ctx context.Context, key string, off, n int64) (io.ReadClos
 func (s *Store) open(ctx context.Context, kind core.Kind, key string, off, n int64) (io.ReadCloser, core.Reply, error) {
 	if n == 0 { // a range of no bytes cannot be written down
 		reply, err := s.stat(ctx, key)
-		if reply.Outcome == core.OK && off > 0 && off >= reply.Size {
+		if reply.Outcome == core.OK && off >= reply.Size {
 			reply = core.Reply{Outcome: core.OutOfRange}
 		}
 		return io.NopCloser(strings.NewReader("")), reply, err
