@@ -196,3 +196,18 @@ func (h *host) die() {
 	cancel()
 	_ = h.meta.Close(gone) // its only failure is that the lease was not revoked
 }
+
+// Markers counts the markers that stand, by queue, ripe or not.
+func (c *Cluster) Markers(ctx context.Context) (map[string]int64, error) {
+	all := map[string]int64{}
+	for q := range keys.Queue(keys.Queues) {
+		from, _ := keys.DueAll(q, 0)
+		_, end := keys.DueAll(q, keys.Shards-1)
+		resp, err := c.etcd.Get(ctx, c.prefix+from, clientv3.WithRange(c.prefix+end), clientv3.WithCountOnly())
+		if err != nil {
+			return nil, fmt.Errorf("count the markers of queue %s: %w", q, err)
+		}
+		all[q.String()] = resp.Count
+	}
+	return all, nil
+}

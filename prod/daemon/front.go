@@ -136,7 +136,6 @@ func (f *Front) append(ctx context.Context, bucket, name string, next func() ([]
 		}
 		if err != nil {
 			_ = p.Flush(ctx) // to know how far it came
-			star.Failed(id)
 			return p.done(), err
 		}
 	}

@@ -214,3 +214,19 @@ func (s *Session) Streams(ctx context.Context, bucket string, f func(Info) error
 	})
 	return err
 }
+
+// Unsettled is how many rows of a stream still name slots of a chain.
+func (s *Session) Unsettled(ctx context.Context, id uint64) (n int, err error) {
+	from, end := keys.RefRange(id, 0)
+	_, err = s.c.Rows(ctx, 0, from, end, func(r core.Row) error {
+		row, err := format.DecodeRow(r.Val)
+		if err != nil {
+			return fmt.Errorf("row %s: %w", r.Key, err)
+		}
+		if row.Kind == format.SpanRow {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}

@@ -41,14 +41,6 @@ type Star struct {
 	next  atomic.Uint64
 	mu    sync.Mutex
 	calls map[uint64]chan serve.Answer
-	opens map[uint64]*opening
-}
-
-// opening is one stream that the star leads or is about to.
-type opening struct {
-	done chan struct{}
-	next uint64
-	err  error
 }
 
 // errStarGone is the cause when a star's machine ended.
@@ -61,7 +53,7 @@ func (c *Cluster) StartStar(cfg StarConfig) (*Star, error) {
 		return nil, fmt.Errorf("start a star: %w", err)
 	}
 	log := c.Log.With("star", cfg.ID)
-	s := &Star{id: cfg.ID, log: log, done: make(chan struct{}), calls: map[uint64]chan serve.Answer{}, opens: map[uint64]*opening{}}
+	s := &Star{id: cfg.ID, log: log, done: make(chan struct{}), calls: map[uint64]chan serve.Answer{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.batch = newBatcher(s.ctx, cfg.Batch, Now, s.call)
 	s.retry = time.Duration(c.Dials.BackoffFirst) * time.Millisecond
@@ -79,10 +71,13 @@ func (c *Cluster) StartStar(cfg StarConfig) (*Star, error) {
 // run drives the machine and hands its answers out until it ends.
 func (s *Star) run(m core.Machine) {
 	var answers sync.WaitGroup
-	answers.Go(s.answer)
+	answers.Go(func() { s.deliver(s.ctx) })
 	err := s.host.driver.Run(s.ctx, m)
 	if err == nil {
 		err = errStarGone
+		last, cancel := context.WithTimeout(context.Background(), lastAnswers)
+		s.deliver(last)
+		cancel()
 	}
 	s.cancel(err)
 	answers.Wait()
@@ -91,10 +86,14 @@ func (s *Star) run(m core.Machine) {
 	close(s.done)
 }
 
-// answer hands the machine's answers to those who wait for them.
-func (s *Star) answer() {
+// lastAnswers is how long the answers of a machine that has ended may take to
+// come out of its queue.
+const lastAnswers = 20 * time.Millisecond
+
+// deliver hands the machine's answers to those who wait for them, until ctx ends.
+func (s *Star) deliver(ctx context.Context) {
 	for {
-		v, err := s.queue.Answer(s.ctx)
+		v, err := s.queue.Answer(ctx)
 		if err != nil {
 			return
 		}
@@ -134,85 +133,45 @@ func (s *Star) call(ctx context.Context, r serve.Request) (serve.Answer, error) 
 	case <-ctx.Done():
 		return serve.Answer{}, fmt.Errorf("await star %s's answer: %w: %w", s.id, ErrUndecided, context.Cause(ctx))
 	case <-s.ctx.Done():
+		select {
+		case a := <-to: // it came with the star's end
+			return a, nil
+		default:
+		}
 		return serve.Answer{}, fmt.Errorf("await star %s's answer: %w: %w", s.id, ErrUndecided, context.Cause(s.ctx))
 	}
 }
 
 // Open makes the star the leader of a stream, or finds that it is, and returns
-// the sequence number after the last record that was in when it became that.
-// While another star's lease runs out, or nothing is definite, it tries again
-// until ctx ends.
+// the stream's next sequence number: of a stream that was not open here, or whose
+// last append failed, that is the number of the records that are in. While
+// another star's lease runs out, or nothing is definite, it tries again until ctx
+// ends.
 func (s *Star) Open(ctx context.Context, stream uint64) (next uint64, err error) {
-	s.mu.Lock()
-	o, ok := s.opens[stream]
-	if !ok {
-		o = &opening{done: make(chan struct{})}
-		s.opens[stream] = o
-		go s.open(stream, o)
-	}
-	s.mu.Unlock()
 	for {
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, context.Cause(ctx))
+		a, err := s.call(ctx, serve.Request{Verb: serve.VerbOpen, Stream: stream})
+		if err == nil && a.Outcome == serve.Opened {
+			return a.Next, nil
 		}
-		if r := Reason(o.err); r != serve.Held && r != serve.Undecided && r != serve.Busy {
-			return o.next, o.err
+		if err == nil {
+			err = reasonError(a.Reason)
+		}
+		if r := Reason(err); r != serve.Held && r != serve.Undecided && r != serve.Busy {
+			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, err)
 		}
 		select {
 		case <-time.After(s.retry):
 		case <-ctx.Done():
-			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, o.err)
+			return 0, fmt.Errorf("open stream %d on star %s: %w", stream, s.id, err)
 		}
-		s.mu.Lock()
-		again, ok := s.opens[stream]
-		if !ok {
-			again = &opening{done: make(chan struct{})}
-			s.opens[stream] = again
-			go s.open(stream, again)
-		}
-		o = again
-		s.mu.Unlock()
 	}
 }
 
-// open asks the machine once. What failed is forgotten, so that the next asks
-// anew.
-func (s *Star) open(stream uint64, o *opening) {
-	a, err := s.call(s.ctx, serve.Request{Verb: serve.VerbOpen, Stream: stream})
-	switch {
-	case err != nil:
-		o.err = err
-	case a.Outcome == serve.Opened:
-		o.next = a.Next
-	default:
-		o.err = reasonError(a.Reason)
-	}
-	if o.err != nil {
-		s.forget(stream, o)
-	}
-	close(o.done)
-}
-
-// forget drops what is known of a stream, so that the next open asks the machine.
-func (s *Star) forget(stream uint64, o *opening) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o == nil || s.opens[stream] == o {
-		delete(s.opens, stream)
-	}
-}
-
-// Append gives records to a stream that is open; see Batcher.Append. When the
-// answer is that the stream is not open here, open it again.
+// Append gives records to a stream that is open; see Batcher.Append. After
+// an error open the stream again.
 func (s *Star) Append(ctx context.Context, stream uint64, records ...[]byte) (*Pending, error) {
 	return s.batch.Append(ctx, stream, records...)
 }
-
-// Failed tells the star that an append failed: the next Open asks the machine
-// again whether it leads the stream, and where the stream ends.
-func (s *Star) Failed(stream uint64) { s.forget(stream, nil) }
 
 // Done is closed when the star's machine has ended; Err then says why.
 func (s *Star) Done() <-chan struct{} { return s.done }

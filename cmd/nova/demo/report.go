@@ -17,7 +17,9 @@ type Report struct {
 	Inputs  []*InputReport `json:"inputs"`
 	// In is what this run took in; what an earlier run on the same directory had
 	// taken in is in each input's Already.
-	In       Amount                      `json:"in"`
+	In Amount `json:"in"`
+	// Reads is how many whole streams were read back while the auditors worked.
+	Reads    int64                       `json:"reads_while_auditing"`
 	Work     Work                        `json:"work"`
 	Duties   map[string]daemon.DutyCount `json:"duties"`
 	Standing daemon.Standing             `json:"standing"`
@@ -54,6 +56,7 @@ type Work struct {
 	ObjectsReaped  int64 `json:"objects_reaped"`
 	OrphansJudged  int64 `json:"orphans_judged"`
 	OrphansDeleted int64 `json:"orphans_deleted"`
+	UploadsAborted int64 `json:"uploads_aborted"`
 	ChainsSettled  int64 `json:"chains_settled"`
 	StreamsGone    int64 `json:"streams_torn_down"`
 	GCMoved        int64 `json:"gc_moved"`
@@ -79,8 +82,8 @@ func (r *Report) Table(w io.Writer) error {
 	t.row("IN", count(r.In.Records)+" records", size(r.In.Bytes), count(r.Work.SlotsWritten)+" slots")
 	t.row("SETTLED", count(r.Work.SettledOutputs)+" objects", size(r.Work.SettledBytes), count(r.Work.ChainsSettled)+" chains")
 	t.row("RECLAIMED", count(r.Work.SlotsTrimmed)+" slots trimmed", count(r.Work.ObjectsReaped)+" objects reaped", count(r.Work.GCMoved)+" moved by GC")
-	t.row("ORPHANS", count(r.Work.OrphansJudged)+" judged", count(r.Work.OrphansDeleted)+" deleted")
-	t.row("STREAMS", count(r.Work.StreamsGone)+" torn down", count(r.Work.Retained)+" trimmed by age")
+	t.row("ORPHANS", count(r.Work.OrphansJudged)+" judged", count(r.Work.OrphansDeleted)+" deleted", count(r.Work.UploadsAborted)+" uploads aborted")
+	t.row("STREAMS", count(r.Work.StreamsGone)+" torn down", count(r.Work.Retained)+" trimmed by age", count(r.Reads)+" read meanwhile")
 	t.gap()
 	t.row("DUTY", "RUNS", "PUT BACK", "PARKED", "STANDING")
 	for _, q := range daemon.QueueNames() {
