@@ -5,7 +5,6 @@ import (
 
 	"nova/core"
 	"nova/core/format"
-	"nova/core/keys"
 	"nova/core/plan"
 )
 
@@ -234,91 +233,6 @@ func (p *Publish) Step(t core.Turn, e *core.Env, o *plan.Output) core.Verdict {
 	}
 }
 
-// announce creates the intent at the derived key, with its schedule row.
-func (p *Publish) announce(t core.Turn, e *core.Env, o *plan.Output) core.Op {
-	p.asked = t.Now
-	derived := o.Key.Key()
-	shard := keys.ShardOfObject(derived, e.Dials.Shards)
-	p.intent = format.Intent{Class: o.Class, Store: o.Home, Birth: t.Now, Attempt: e.Attempt(t), Generation: e.Generation}
-	p.Durable.Intent = core.Mark{Key: keys.DueOrphan(shard, derived)}
-	return core.Txn(
-		core.Missing(p.Durable.Intent.Key),
-		core.Put(p.Durable.Intent.Key, p.intent.Encode()),
-		core.Put(keys.SchedOrphan(shard, t.Now, derived), ""),
-	)
-}
-
-// found takes the intent that stands. One that carries this very attempt's id is
-// adopted like any other: an id names a path and a time, and an earlier attempt
-// of the same process may have had the same and left requests in flight. It then
-// stays for the judge, no more.
-func (p *Publish) found(o *plan.Output, r *core.Reply) {
-	switch r.Outcome {
-	case core.OK:
-		x, err := format.DecodeIntent(r.Val)
-		if err != nil || x.Condemned || x.Shared && x.Created == 0 {
-			p.broken(Contradiction, -1)
-			return
-		}
-		if x.Store != o.Home { // announced under another authority: an entry could not say where the object stands
-			p.end(core.Again)
-			return
-		}
-		p.intent, p.Durable.Intent.Rev = x, r.Rev
-		if x.Shared {
-			p.step = pubAdopt
-			return
-		}
-		p.intent.Shared, p.intent.Created = true, r.Rev
-		p.step = pubShare
-	case core.Absent:
-		p.retry(pubAnnounce)
-	default:
-		p.end(core.Again)
-	}
-}
-
-func (p *Publish) retry(step publishStep) {
-	if p.tries++; p.tries == maxAnnounce {
-		p.end(core.Again)
-		return
-	}
-	p.step = step
-}
-
-// adopt makes the standing intent, created at a revision, this attempt's right.
-func (p *Publish) adopt(o *plan.Output, created int64) {
-	if p.Durable.Intent.Rev == 0 {
-		p.Durable.Intent.Rev = created
-	}
-	p.confirmed = p.asked
-	p.Durable.Birth = p.intent.Birth
-	p.Durable.Key = o.Key.At(keys.Incarnation{Generation: p.intent.Generation, Created: created})
-	p.Durable.Obj = core.Obj{Store: p.intent.Store, Key: p.Durable.Key.Key()}
-}
-
-// confirm judges a fresh read of the intent: the same incarnation, also where it
-// has been shared since, is the same right.
-func (p *Publish) confirm(r *core.Reply, asked core.Ms) bool {
-	if r.Outcome != core.OK {
-		return false
-	}
-	x, err := format.DecodeIntent(r.Val)
-	if err != nil {
-		return false
-	}
-	created := r.Rev
-	if x.Shared {
-		created, p.shared = x.Created, true
-	}
-	if x.Condemned || created != p.Durable.Key.Inc.Created || x.Generation != p.Durable.Key.Inc.Generation {
-		return false
-	}
-	p.Durable.Intent.Rev = r.Rev
-	p.confirmed = max(p.confirmed, asked)
-	return true
-}
-
 // lay plans the output's bytes once every footer is here.
 func (p *Publish) lay(e *core.Env, o *plan.Output) {
 	reads := make([]plan.Read, len(o.Sources))
@@ -408,77 +322,6 @@ func (p *Publish) own(o *plan.Output) {
 	p.Durable.Footer, p.Durable.Window, p.Durable.Size = p.layout.Foot, p.layout.Where, p.layout.Size
 	p.Durable.Rows, p.Durable.LiveFrom = len(o.Rows), p.layout.Live()
 	p.fail(core.Done)
-}
-
-// standing takes the tail of what stands at the key.
-func (p *Publish) standing(t core.Turn, o *plan.Output, r *core.Reply) {
-	switch r.Outcome {
-	case core.OK:
-		tail, err := format.ParseTail(r.Val, r.Size)
-		if err != nil || tail.Kind != format.SettledObject {
-			p.broken(ForeignObject, -1)
-			return
-		}
-		p.tail, p.Durable.Size = tail, r.Size
-		if !tail.Whole {
-			p.step = pubFooter
-			return
-		}
-		p.cover(t, o, tail.Footer)
-	case core.OutOfRange, core.Damaged: // an empty object, or one that is not what its store once took
-		p.broken(ForeignObject, -1)
-	default: // Absent: nothing stands, yet; begin anew under the same intent. Unknown: later.
-		p.fail(core.Again)
-	}
-}
-
-func (p *Publish) footer(t core.Turn, o *plan.Output, r *core.Reply) {
-	if r.Outcome != core.OK {
-		p.fail(core.Again)
-		return
-	}
-	f, err := format.DecodeFooter(r.Val)
-	if err != nil {
-		p.broken(ForeignObject, -1)
-		return
-	}
-	p.cover(t, o, f)
-}
-
-// cover compares what stands with what would have been published, and takes it
-// as the output as far as it goes: to a row's end.
-func (p *Publish) cover(t core.Turn, o *plan.Output, f format.Footer) {
-	rows, m := p.layout.Cover(f)
-	switch m {
-	case plan.Foreign:
-		p.broken(ForeignObject, -1)
-		return
-	case plan.MidRow:
-		t.NoteOf(core.NotePublishMidRow, 1, p.Durable.Obj.Key)
-		p.broken(MidRow, -1)
-		return
-	case plan.Other:
-		p.fail(core.Again)
-		return
-	}
-	if plan.Conserve(o, p.footers(), rows, f, p.tail.Window) != nil {
-		p.broken(Contradiction, -1)
-		return
-	}
-	if rows < len(o.Rows) {
-		t.Note(core.NotePublishTruncated, 1)
-	}
-	p.Durable.Footer, p.Durable.Window = f, p.tail.Window
-	p.Durable.Rows, p.Durable.LiveFrom = rows, p.layout.Live()
-	p.fail(core.Done)
-}
-
-func (p *Publish) footers() []plan.Read {
-	reads := make([]plan.Read, p.reads.Len())
-	for i := range reads {
-		reads[i] = p.reads.At(i).read
-	}
-	return reads
 }
 
 // broken ends the publish for good, once its upload is dropped.
