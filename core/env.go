@@ -1,6 +1,9 @@
 package core
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Env is what a process knows that its machines' states do not hold: its dials,
 // its stores and its name. It is handed down beside the turn and never changes
@@ -16,6 +19,23 @@ type Env struct {
 // created it" can be told after a lost reply.
 func (e *Env) Attempt(t Turn) string {
 	return e.Process + "/" + t.at.String() + "/" + strconv.FormatInt(int64(t.Now), 36)
+}
+
+// Born is when an attempt was named, on the clock of the process that did.
+func Born(attempt string) (at Ms, ok bool) {
+	i := strings.LastIndexByte(attempt, '/')
+	n, err := strconv.ParseInt(attempt[i+1:], 36, 64)
+	return Ms(n), i >= 0 && err == nil
+}
+
+// Abandoned reports whether the attempt that took a lease is older than any job is
+// long. A put whose reply was lost may land after it was given up, and the session
+// of a process that lives does not end: its lease would block everybody else for
+// good. Whoever takes it over compares it; its holder, if there still is one, loses
+// its next compare and comes again.
+func (e *Env) Abandoned(t Turn, attempt string) bool {
+	born, ok := Born(attempt)
+	return ok && t.Now-born > e.Dials.JobDeadline+e.Dials.RequestLife
 }
 
 // Verdict is how a machine that runs on behalf of a marker ended.

@@ -46,7 +46,11 @@ type failed struct {
 // failures reads the attempts of a marker of any queue.
 func failures(q keys.Queue, due *Due) (f failed, err error) {
 	switch q {
-	case keys.Settle, keys.Retention:
+	case keys.Retention:
+		var m format.RetentionMark
+		m, err = format.DecodeRetentionMark(due.Row.Val)
+		f.attempts = m.Attempts
+	case keys.Settle:
 		var m format.SettleMark
 		m, err = format.DecodeSettleMark(due.Row.Val)
 		f.attempts = m.Attempts
@@ -159,6 +163,10 @@ func withAttempts(due *Due, a format.Attempts, at core.Ms) string {
 		return m.Encode()
 	case keys.TrimCheck:
 		return format.TrimMark{Attempts: a}.Encode()
+	case keys.Retention:
+		m, _ := format.DecodeRetentionMark(due.Row.Val)
+		m.Attempts = a
+		return m.Encode()
 	}
 	return format.SettleMark{Attempts: a}.Encode()
 }

@@ -25,7 +25,7 @@ type batch struct {
 	lost     bool      // what named them has been written off
 	named    []reached // streams that the footers name and the era is not through with, ascending; immutable
 	from     int       // those before it are judged
-	judging  core.Group[core.Call]
+	judging  core.Group[judgeOne]
 	judged   core.Results[judgement]
 	members  []reached // streams with bytes on the chain, ascending; immutable
 	cut      bool      // there are more than one plan takes
@@ -49,6 +49,7 @@ type judgement uint8
 const (
 	unanswered judgement = iota
 	away                 // no span row of the batch stands
+	tombstoned           // the stream is deleted: its spans belong to teardown
 	standing             // one does
 	unreadable           // a row does not decode
 )
@@ -120,12 +121,12 @@ func (b *batch) step(t core.Turn, e *core.Env, d *Era) core.Verdict {
 			if b.judged.Len() != n {
 				b.judged.Make(n)
 			}
-			if !b.judging.Run(t, n, e.Dials.ProbeWidth, func(i int, c *core.Call, t core.Turn) bool {
+			if !b.judging.Run(t, n, e.Dials.ProbeWidth, func(i int, c *judgeOne, t core.Turn) bool {
 				return b.judge(i, c, t, d)
 			}) {
 				return core.Working
 			}
-			b.judging = core.Group[core.Call]{}
+			b.judging = core.Group[judgeOne]{}
 			if !b.plan(t, e, d) {
 				return core.Again
 			}
@@ -215,12 +216,36 @@ func coveredTo(through []reached, id uint64) uint64 {
 // judgeRows is how many rows one look at a stream reads: a batch leaves few.
 const judgeRows = 8
 
-// judge looks for a span row of this chain among those that end within the
+// judgeOne looks at one stream: its descriptor, then its rows.
+type judgeOne struct {
+	live bool
+	call core.Call
+}
+
+// judge leaves a deleted stream out at once, and otherwise looks for a span row of this chain among those that end within the
 // stream's part of the batch. An absorb's rows hold slots of its own batch only,
 // so the range is near: nothing of the batch stands beyond it.
-func (b *batch) judge(i int, c *core.Call, t core.Turn, d *Era) bool {
+//
+// A deleted stream must be out before the plan is cut: as a member it would take
+// a place, at every pass, while its teardown waits for this very marker; a plan
+// full of such never comes to those that can be settled.
+func (b *batch) judge(i int, c *judgeOne, t core.Turn, d *Era) bool {
 	x := &b.named[b.from+i]
-	r, ok := c.AwaitFunc(t, func() core.Op {
+	if !c.live {
+		r, ok := c.call.AwaitFunc(t, func() core.Op { return core.Get(keys.Stream(x.id)) })
+		if !ok {
+			return false
+		}
+		switch present, definite := r.Found(); {
+		case !definite:
+			return true // unanswered
+		case !present || tombstone(r.Val):
+			b.judged.Set(i, tombstoned)
+			return true
+		}
+		c.live = true
+	}
+	r, ok := c.call.AwaitFunc(t, func() core.Op {
 		return core.Scan(keys.Ref(x.id, x.first), keys.Ref(x.id, x.end-1)+"\x00", judgeRows)
 	})
 	if !ok {
@@ -248,8 +273,7 @@ func (b *batch) judge(i int, c *core.Call, t core.Turn, d *Era) bool {
 }
 
 // plan adds the members among the streams that were judged, at most MemberPlan in
-// all; it reports whether every one was answered. A deleted stream is found out
-// by its member, which looks at its descriptor first.
+// all; it reports whether every one was answered.
 func (b *batch) plan(t core.Turn, e *core.Env, d *Era) bool {
 	members, covered := b.members[:len(b.members):len(b.members)], int64(0)
 	for i, v := range b.judged.All() {
@@ -258,6 +282,8 @@ func (b *batch) plan(t core.Turn, e *core.Env, d *Era) bool {
 			return false
 		case away:
 			covered++
+		case tombstoned:
+			t.Note(core.NoteMemberTombstoned, 1)
 		case unreadable:
 			d.why = "a row of " + keys.Stream(b.named[b.from+i].id) + " does not decode"
 			b.damaged = true

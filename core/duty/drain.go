@@ -21,6 +21,12 @@ func (d *Due) Resolve(with ...core.Write) core.Op {
 	ws = append(ws, core.If(d.Row.Mark))
 	ws = appendDel(ws, d.Row.Key, with)
 	if d.Sched.Key != "" {
+		// An intent is moved on by its schedule row alone (its own revision is its
+		// incarnation): without this compare, an auditor that read both rows before
+		// another moved the schedule would leave the moved row behind, with no intent.
+		if d.Queue == keys.Orphan {
+			ws = append(ws, core.If(d.Sched.Mark))
+		}
 		ws = appendDel(ws, d.Sched.Key, with)
 	}
 	return core.Txn(append(ws, with...)...)

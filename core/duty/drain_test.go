@@ -42,7 +42,7 @@ func (l *lab) arm(q keys.Queue, i int, at core.Ms) (marker string) {
 		l.put(marker, format.SettleMark{}.Encode())
 	case keys.Retention:
 		marker = keys.DueRetention(0, at, uint64(i))
-		l.put(marker, format.SettleMark{}.Encode())
+		l.put(marker, format.RetentionMark{}.Encode())
 	case keys.Reap:
 		marker = keys.DueReap(0, at, object)
 		l.put(marker, format.ReapMark{Confirmed: true}.Encode())

@@ -96,13 +96,13 @@ func (d *Era) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			default:
 				return core.Again
 			}
-		case eraHolder: // Who holds it? A lease of this very process is a claim whose answer was lost, or whose release was.
+		case eraHolder: // Who holds it? A lease of this very process is a claim whose answer was lost, or whose release was; one that is older than any job is another's.
 			r, ok := d.call.AwaitFunc(t, func() core.Op { return core.Get(d.lease.Key) })
 			if !ok {
 				return core.Working
 			}
 			switch {
-			case r.Outcome == core.OK && holder(r.Val) == e.Process:
+			case r.Outcome == core.OK && (holder(r.Val) == e.Process || e.Abandoned(t, r.Val)):
 				d.lease.Rev, d.step = r.Rev, eraTake
 			case r.Outcome == core.OK:
 				t.Note(core.NoteEraSkipped, 1)

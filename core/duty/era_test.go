@@ -2,6 +2,7 @@ package duty
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -299,7 +300,7 @@ func TestEraSkipsWhatIsNotBelowTheCheckpoint(t *testing.T) {
 func TestEraSkipsALeasedChain(t *testing.T) {
 	l := eraWorld(t)
 	l.ripe(core.Express)
-	l.put(keys.ChainLease("s", 1), "other/0.1/x")
+	l.put(keys.ChainLease("s", 1), "other/0.1/"+strconv.FormatInt(int64(l.now), 36))
 	wrote := l.wrote
 	p := l.era()
 	p.run()

@@ -240,7 +240,7 @@ func (d *Orphan) record(t core.Turn, e *core.Env, j *judgedIntent) core.Op {
 	}
 	x.Since = t.Now
 	if j.due.Sched.Key == "" {
-		j.due.Sched.Key = old
+		j.due.Sched.Mark = core.Mark{Key: old, Rev: j.due.Row.Rev} // both were put by the transaction that condemned
 	}
 	return j.due.Resolve(
 		core.Put(j.due.Row.Key, x.Encode()),

@@ -21,6 +21,7 @@ type Retention struct {
 	stream    core.Mark // the descriptor as it was read; every write compares it
 	bucket    string
 	maxAge    core.Ms
+	policy    uint32
 	cutoff    core.Ms
 	mark      core.Mark // the watermark's row
 	watermark uint64
@@ -50,7 +51,7 @@ const (
 func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 	for {
 		switch d.step {
-		case retentionStream: // 1. A torn-down stream or a lifted policy resolves the marker.
+		case retentionStream: // 1. A torn-down stream or a lifted policy resolves the marker; so does a policy that was set since: it has its own.
 			r, ok := d.call.AwaitFunc(t, func() core.Op { return core.Get(keys.Stream(due.Stream)) })
 			if !ok {
 				return core.Working
@@ -141,7 +142,7 @@ func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			d.rest.Row, d.rest.Rev, d.step = shed, r.Rev, retentionRearm
 		case retentionRearm: // 5. The next expiry, and this marker with it.
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
-				return due.Resolve(core.If(d.stream), core.Put(keys.DueRetention(due.Shard, d.next(t.Now), due.Stream), format.SettleMark{}.Encode()))
+				return due.Resolve(core.If(d.stream), core.Put(keys.DueRetention(due.Shard, d.next(t.Now), due.Stream), format.RetentionMark{Policy: d.policy}.Encode()))
 			})
 			if ok && r.Outcome == core.OK {
 				t.Note(core.NoteRetentionRearmed, 1)
@@ -167,11 +168,16 @@ func (d *Retention) judge(r *core.Reply, now core.Ms, due *Due) core.Verdict {
 	if err != nil {
 		return core.Broken
 	}
-	if s.Deleted || s.MaxAge == 0 {
+	m, err := format.DecodeRetentionMark(due.Row.Val)
+	if err != nil {
+		return core.Broken
+	}
+	if s.Deleted || s.MaxAge == 0 || m.Policy != s.Policy {
 		d.step = retentionResolve
 		return core.Working
 	}
 	d.stream, d.bucket, d.maxAge = core.Mark{Key: keys.Stream(due.Stream), Rev: r.Rev}, s.Bucket, s.MaxAge
+	d.policy = s.Policy
 	d.cutoff, d.step = now-s.MaxAge, retentionMark
 	return core.Working
 }

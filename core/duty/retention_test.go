@@ -18,7 +18,7 @@ const testAge = 3_600_000
 
 // age arms the retention of a stream.
 func (l *lab) age(id uint64) {
-	l.put(keys.DueRetention(keys.ShardOfStream(id, l.dials.Shards), l.now, id), format.SettleMark{}.Encode())
+	l.put(keys.DueRetention(keys.ShardOfStream(id, l.dials.Shards), l.now, id), format.RetentionMark{}.Encode())
 }
 
 func (l *lab) retention() *labProc { return l.start(pass(keys.Retention, runRetention)) }

@@ -33,10 +33,11 @@ const (
 	tagIntent
 	tagParked
 	tagNumber
+	tagRetentionMark
 )
 
 var tagNames = [...]string{"?", "ref row", "chain constants", "chain head", "chain cursors", "stream descriptor", "writer record",
-	"settle marker", "reap marker", "trim-check marker", "teardown marker", "batch marker", "intent", "parked marker", "number"}
+	"settle marker", "reap marker", "trim-check marker", "teardown marker", "batch marker", "intent", "parked marker", "number", "retention marker"}
 
 // writer appends a value's fields: unsigned numbers as varints, signed ones
 // zigzag, strings with their length before them.

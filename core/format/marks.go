@@ -30,6 +30,24 @@ func DecodeSettleMark(v string) (SettleMark, error) {
 	return m, nil
 }
 
+// Encode is the value of due/retention.
+func (m RetentionMark) Encode() string {
+	w := begin(tagRetentionMark, 8)
+	w.attempts(m.Attempts)
+	w.u(uint64(m.Policy))
+	return w.end()
+}
+
+// DecodeRetentionMark decodes RetentionMark's value.
+func DecodeRetentionMark(v string) (RetentionMark, error) {
+	r := open(tagRetentionMark, v)
+	m := RetentionMark{Attempts: r.attempts(), Policy: r.u32()}
+	if err := r.close(); err != nil {
+		return RetentionMark{}, err
+	}
+	return m, nil
+}
+
 // Encode is the value of due/trimcheck.
 func (m TrimMark) Encode() string {
 	w := begin(tagTrimMark, 3)

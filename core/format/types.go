@@ -115,6 +115,7 @@ type Stream struct {
 	Class        core.Class
 	MaxAge       core.Ms // 0: no age policy
 	Born         core.Ms
+	Policy       uint32 // counts the changes of MaxAge: a retention marker of an earlier one is superseded
 	Deleted      bool
 	DeletedAt    core.Ms
 }
@@ -132,9 +133,16 @@ type Writer struct {
 // Attempts travels in every marker: how often it failed and was moved on.
 type Attempts uint16
 
-// SettleMark is the value of due/settle; also of teardown's and retention's
-// markers, which use At only.
+// SettleMark is the value of due/settle, and of a schedule row of due/orphan that
+// failed.
 type SettleMark struct{ Attempts Attempts }
+
+// RetentionMark is the value of due/retention. Of two policies' clocks only the
+// later one's goes on: a marker whose Policy is not the descriptor's resolves.
+type RetentionMark struct {
+	Attempts Attempts
+	Policy   uint32
+}
 
 // ReapMark is the value of due/reap and due/gc.
 type ReapMark struct {

@@ -107,12 +107,15 @@ func codecs() []codec {
 			return ChainTrim{rapid.Uint64().Draw(t, "trimmed"), rapid.Uint64().Draw(t, "rewritten"), drawMs(t)}
 		}, ChainTrim{1, 300, 5}, "010401ac020a"),
 		of("Stream", Stream.Encode, DecodeStream, func(t *rapid.T) Stream {
-			return Stream{drawText(t), drawText(t), drawClass(t), core.Ms(drawSize(t)), drawMs(t), drawBool(t), drawMs(t)}
-		}, Stream{"b", "n", core.Express, 60_000, 5, true, 9}, "01050162016e01c0a9070a0112"),
+			return Stream{drawText(t), drawText(t), drawClass(t), core.Ms(drawSize(t)), drawMs(t), rapid.Uint32().Draw(t, "policy"), drawBool(t), drawMs(t)}
+		}, Stream{"b", "n", core.Express, 60_000, 5, 2, true, 9}, "01050162016e01c0a9070a020112"),
 		of("Writer", Writer.Encode, DecodeWriter, func(t *rapid.T) Writer {
 			total := drawSize(t)
 			return Writer{drawText(t), rapid.Uint64().Draw(t, "epoch"), rapid.Uint64().Draw(t, "end"), total, rapid.Int64Range(0, total).Draw(t, "base")}
 		}, Writer{"s1", 3, 12, 1000, 8}, "010602733103"+"0ce80708"),
+		of("RetentionMark", RetentionMark.Encode, DecodeRetentionMark, func(t *rapid.T) RetentionMark {
+			return RetentionMark{drawAttempts(t), rapid.Uint32().Draw(t, "policy")}
+		}, RetentionMark{2, 3}, "010f0203"),
 		of("SettleMark", SettleMark.Encode, DecodeSettleMark, func(t *rapid.T) SettleMark { return SettleMark{drawAttempts(t)} }, SettleMark{2}, "010702"),
 		of("ReapMark", ReapMark.Encode, DecodeReapMark, func(t *rapid.T) ReapMark {
 			return ReapMark{drawAttempts(t), drawClass(t), drawWindow(t), drawBool(t), drawSize(t), drawMs(t)}

@@ -94,6 +94,8 @@ func (f *fact) decode(d *keys.Due, parked bool) {
 		_, err = format.DecodeTeardownMark(f.row.Val)
 	case keys.TrimCheck:
 		_, err = format.DecodeTrimMark(f.row.Val)
+	case keys.Retention:
+		_, err = format.DecodeRetentionMark(f.row.Val)
 	default:
 		_, err = format.DecodeSettleMark(f.row.Val)
 	}

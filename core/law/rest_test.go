@@ -25,7 +25,7 @@ func resting() *world {
 	}
 	w.due(keys.Due{Queue: keys.Settle, At: 7000, Star: "s1", Epoch: 3}, format.SettleMark{}.Encode())
 	w.put(keys.Stream(9), format.Stream{Bucket: "b", Name: "n", MaxAge: 1000}.Encode())
-	w.due(keys.Due{Queue: keys.Retention, At: 9000, Stream: 9}, format.SettleMark{}.Encode())
+	w.due(keys.Due{Queue: keys.Retention, At: 9000, Stream: 9}, format.RetentionMark{}.Encode())
 	w.catalogRow(9, w.settledObj(tailAt, chunk{9, 0, 2}, chunk{9, 2, 5}))
 	return w
 }
@@ -92,7 +92,7 @@ func TestFixed(t *testing.T) {
 			w.del(w.key("due/settle/", ""))
 			w.due(keys.Due{Queue: keys.Settle, At: 8000, Star: "s1", Epoch: 3}, format.SettleMark{Attempts: 1}.Encode())
 			w.del(w.key("due/retention/", ""))
-			w.due(keys.Due{Queue: keys.Retention, At: 10000, Stream: 9}, format.SettleMark{}.Encode())
+			w.due(keys.Due{Queue: keys.Retention, At: 10000, Stream: 9}, format.RetentionMark{}.Encode())
 		}},
 		{"leases come and go", "", func(w *world) { w.del(keys.StreamLease(9)); w.put(keys.Auditor("a"), "") }},
 		{"a clock stops", "deleted", func(w *world) { w.del(w.key("due/retention/", "")) }},

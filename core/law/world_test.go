@@ -240,7 +240,7 @@ func sound() *world {
 
 	// Stream 9 lives: a settled object, two spans, and records not absorbed.
 	w.put(keys.Stream(9), format.Stream{Bucket: "b", Name: "n", MaxAge: 1000}.Encode())
-	w.due(keys.Due{Queue: keys.Retention, At: 900, Stream: 9}, format.SettleMark{}.Encode())
+	w.due(keys.Due{Queue: keys.Retention, At: 900, Stream: 9}, format.RetentionMark{}.Encode())
 	e := w.settledObj(tailAt, chunk{9, 0, 2}, chunk{9, 2, 5})
 	e.LiveFrom = 2
 	w.catalogRow(9, e)

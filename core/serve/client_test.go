@@ -269,6 +269,10 @@ func (w *world) laws() {
 		if h.State != format.ChainOpen && h.Checkpoint > h.Cut {
 			w.fail("%s: checkpoint %d above the cut %d", k, h.Checkpoint, h.Cut)
 		}
+		if was := w.heads[k]; h.Checkpoint < was.Checkpoint || h.State < was.State || was.State >= format.ChainCut && h.Cut != was.Cut {
+			w.fail("%s went back from %+v to %+v", k, was, h)
+		}
+		w.heads[k] = h
 		if h.State != format.ChainSettled && !w.settleMark(star, epoch) {
 			w.fail("%s: no settle marker stands", k)
 		}

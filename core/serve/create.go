@@ -124,7 +124,7 @@ func (c *Create) Step(t core.Turn, e *core.Env, s Spec) core.Verdict {
 					core.Put(keys.Name(s.Bucket, s.Name), format.EncodeNumber(c.tried)),
 					core.Put(keys.Stream(c.tried), c.value),
 				}
-				return core.Txn(append(ws, armRetention(e, t.Now, c.tried, s.MaxAge)...)...)
+				return core.Txn(append(ws, armRetention(e, t.Now, c.tried, &format.Stream{MaxAge: s.MaxAge})...)...)
 			})
 			if !ok {
 				return core.Working
@@ -156,12 +156,12 @@ func (c *Create) end(r Reason, id uint64) core.Verdict {
 // from now: with the policy, not with the first record. The duty keeps the clock
 // from then on, whatever it finds (docs/decisions, "Retention is armed with the
 // policy").
-func armRetention(e *core.Env, now core.Ms, id uint64, maxAge core.Ms) []core.Write {
-	if maxAge == 0 {
+func armRetention(e *core.Env, now core.Ms, id uint64, d *format.Stream) []core.Write {
+	if d.MaxAge == 0 {
 		return nil
 	}
-	key := keys.DueRetention(keys.ShardOfStream(id, e.Dials.Shards), now+maxAge, id)
-	return []core.Write{core.Put(key, format.SettleMark{}.Encode())}
+	key := keys.DueRetention(keys.ShardOfStream(id, e.Dials.Shards), now+d.MaxAge, id)
+	return []core.Write{core.Put(key, format.RetentionMark{Policy: d.Policy}.Encode())}
 }
 
 // policyFits refuses an age policy whose marker would look dated by a wrong clock.

@@ -78,8 +78,9 @@ func (p *SetPolicy) Step(t core.Turn, e *core.Env, id uint64, maxAge core.Ms) co
 			re, ok := p.call.AwaitFunc(t, func() core.Op {
 				d := p.desc
 				d.MaxAge = maxAge
+				d.Policy++ // the clock of the policy before, wherever it stands, is superseded: two would tick for ever
 				ws := []core.Write{core.If(p.row.Mark), core.Put(p.row.Key, d.Encode())}
-				return core.Txn(append(ws, armRetention(e, t.Now, id, maxAge)...)...)
+				return core.Txn(append(ws, armRetention(e, t.Now, id, &d)...)...)
 			})
 			if !ok {
 				return core.Working

@@ -28,7 +28,8 @@ type world struct {
 	sinks   map[int]string
 	procs   []*proc
 	late    []lateOp
-	ended   map[string]bool // processes that are dead, and their sessions over
+	heads   map[string]format.ChainHead // as last seen
+	ended   map[string]bool             // processes that are dead, and their sessions over
 	notes   map[core.NoteKind]int64
 	log     []string
 	effects int
@@ -87,7 +88,7 @@ func newWorld(t *testing.T, seed uint64, stores ...core.Store) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), now: 1_000_000, dials: core.Spec(),
 		rows: map[string]rowOf{}, objects: map[core.Obj]string{}, down: map[core.Store]bool{},
-		blobs: map[uint64]string{}, sinks: map[int]string{}, notes: map[core.NoteKind]int64{}, ended: map[string]bool{},
+		blobs: map[uint64]string{}, sinks: map[int]string{}, notes: map[core.NoteKind]int64{}, ended: map[string]bool{}, heads: map[string]format.ChainHead{},
 	}
 	for c := range w.stores.Of {
 		w.stores.Of[c] = stores
