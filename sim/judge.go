@@ -84,9 +84,10 @@ func lawOf(n int) (Law, bool) {
 }
 
 // clock reports whether a write is one that goes on for ever: retention's chain,
-// and the registration of who is alive.
+// the registration of who is alive, and leases, which come and go with those who
+// look whether there is work.
 func clock(c *world.Change) bool {
-	for _, p := range []string{"due/retention/", "auditor/", "star/"} {
+	for _, p := range []string{"due/retention/", "auditor/", "star/", "lease/"} {
 		if strings.HasPrefix(c.Key, p) {
 			return true
 		}

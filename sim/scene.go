@@ -47,31 +47,53 @@ func (r *starRoot) Step(t core.Turn) bool { return r.star.Step(t, r.env) }
 // State is the machine.
 func (r *starRoot) State() any { return &r.star }
 
-// auditActor is an auditor.
-type auditActor struct{ name string }
+// auditActor is an auditor. A blind one has never registered, as one that starts
+// without space in the metastore, and takes every shard for its own beside those
+// who hold them: safety never depends on who holds a shard.
+type auditActor struct {
+	name  string
+	blind bool
+}
 
 func (a *auditActor) Name() string { return a.name }
 
 // Boot makes the auditor's machine.
-func (a *auditActor) Boot(p *Proc) core.Machine { return &auditRoot{env: &p.Env} }
+func (a *auditActor) Boot(p *Proc) core.Machine {
+	if a.blind {
+		return &blindRoot{env: &p.Env}
+	}
+	return &auditRoot{env: &p.Env}
+}
 
 type auditRoot struct {
-	env      *core.Env
-	settle   duty.Drain[duty.Settle]
-	teardown duty.Drain[duty.Teardown]
-	retain   duty.Drain[duty.Retention]
-	reap     duty.Drain[duty.ReapCheck]
-	trim     duty.Drain[duty.TrimCheck]
-	orphan   duty.Drain[duty.Orphan]
-	denorm   duty.Drain[duty.Era]
-	gc       duty.Drain[duty.GCRewrite]
+	env     *core.Env
+	auditor duty.Auditor
 }
 
 // Step steps the auditor.
-func (r *auditRoot) Step(t core.Turn) bool {
+func (r *auditRoot) Step(t core.Turn) bool { return r.auditor.Step(t, r.env) }
+
+// State is the machine.
+func (r *auditRoot) State() any { return &r.auditor }
+
+// blindRoot is the eight drains, and no registration.
+type blindRoot struct {
+	env       *core.Env
+	teardown  duty.Drain[duty.Teardown]
+	settle    duty.Drain[duty.Settle]
+	retention duty.Drain[duty.Retention]
+	reap      duty.Drain[duty.ReapCheck]
+	trim      duty.Drain[duty.TrimCheck]
+	denorm    duty.Drain[duty.Era]
+	gc        duty.Drain[duty.GCRewrite]
+	orphan    duty.Drain[duty.Orphan]
+}
+
+// Step steps the drains.
+func (r *blindRoot) Step(t core.Turn) bool {
 	r.settle.Step(t.In(1), r.env, keys.Settle, (*duty.Settle).Step)
 	r.teardown.Step(t.In(2), r.env, keys.Teardown, (*duty.Teardown).Step)
-	r.retain.Step(t.In(3), r.env, keys.Retention, (*duty.Retention).Step)
+	r.retention.Step(t.In(3), r.env, keys.Retention, (*duty.Retention).Step)
 	r.reap.Step(t.In(4), r.env, keys.Reap, (*duty.ReapCheck).Step)
 	r.trim.Step(t.In(5), r.env, keys.TrimCheck, (*duty.TrimCheck).Step)
 	r.orphan.Step(t.In(6), r.env, keys.Orphan, (*duty.Orphan).Step)
@@ -93,8 +115,8 @@ func Nova(s *Sim) {
 		w.stars = append(w.stars, a)
 		s.Start(a)
 	}
-	for i := range 1 + s.tape.Choose(2) {
-		a := &auditActor{fmt.Sprintf("auditor-%d", i)}
+	for i := range 1 + s.tape.Choose(3) {
+		a := &auditActor{fmt.Sprintf("auditor-%d", i), i > 0 && s.tape.Choose(2) == 1}
 		w.audits = append(w.audits, a)
 		s.Start(a)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"nova/faults"
 	"nova/sim"
+	"nova/sim/shrink"
 )
 
 var (
@@ -24,6 +25,7 @@ var (
 	runsFlag    = flag.Int("runs", 0, "how many seeds to run (0: one, if -seed is given; else a few)")
 	effectsFlag = flag.Int("effects", 0, "effects of a run before its faults stop (0: the default)")
 	planFlag    = flag.String("plan", "", "the fault plan, instead of the seed's own")
+	shrinkFlag  = flag.Int("shrink", 0, "before a story of a breach is printed, shorten it with so many runs")
 	linesFlag   = flag.Int("lines", 400, "lines of the story that are printed")
 )
 
@@ -102,6 +104,11 @@ func TestSeed(t *testing.T) {
 func story(t *testing.T, seed uint64) {
 	var log bytes.Buffer
 	c := config(t, seed)
+	if *shrinkFlag > 0 {
+		if r := sim.Run(c); r.Breach != nil {
+			c, _ = shrink.Shrink(c, r, *shrinkFlag)
+		}
+	}
 	c.Log = &log
 	r := sim.Run(c)
 	if testing.Verbose() || r.Breach != nil {

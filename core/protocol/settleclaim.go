@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"strconv"
 	"strings"
 
 	"nova/core"
@@ -74,7 +73,7 @@ func (k *settleClaim) take(t core.Turn, e *core.Env, c *Chain, con core.Mark) co
 			switch {
 			case re.Outcome == core.OK && re.Val == k.attempt:
 				return k.holds(core.Mark{Key: key, Rev: re.Rev})
-			case re.Outcome == core.OK && forgotten(e, re.Val, t.Now):
+			case re.Outcome == core.OK && forgotten(t, e, re.Val):
 				k.mark, k.step = re.Row(key).Mark, claimDrop
 			case re.Outcome == core.OK:
 				t.NoteOf(core.NoteClaimLost, 1, key)
@@ -151,13 +150,12 @@ func (k *settleClaim) release(t core.Turn, e *core.Env) bool {
 	}
 }
 
-// forgotten reports whether a claim is one that this very process made, longer
-// than a request's life ago.
-func forgotten(e *core.Env, claim string, now core.Ms) bool {
-	at := strings.LastIndexByte(claim, '/')
-	if at < 0 || !strings.HasPrefix(claim, e.Process+"/") {
-		return false
+// forgotten reports whether a claim is one that this very process made longer
+// than a request's life ago, or that anybody made longer ago than a job takes: the
+// marker may have moved to another's shards.
+func forgotten(t core.Turn, e *core.Env, claim string) bool {
+	if born, ok := core.Born(claim); ok && strings.HasPrefix(claim, e.Process+"/") {
+		return t.Now-born > e.Dials.RequestLife
 	}
-	born, err := strconv.ParseInt(claim[at+1:], 36, 64)
-	return err == nil && now-core.Ms(born) > e.Dials.RequestLife
+	return e.Abandoned(t, claim)
 }
