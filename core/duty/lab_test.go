@@ -26,9 +26,9 @@ type lab struct {
 	taken   map[core.Obj]bool    // what a test took away itself
 	want    map[uint64]string    // stream → its records' bytes, from 0
 	trims   map[string]labCursors
-	checked core.Ms // when the laws were last held
-	wrote   int     // mutations that took effect
-	reads   int     // rows that reads returned
+	alive   []core.Obj // what live refs named when the laws were last held
+	wrote   int        // mutations that took effect
+	reads   int        // rows that reads returned
 
 	deny func(op *core.Op) (core.Outcome, bool) // answers in the store's stead
 }
@@ -101,13 +101,17 @@ func (l *lab) apply(op *core.Op, process string) core.Reply {
 			return core.Reply{Outcome: o}
 		}
 	}
+	if op.Mutates() { // what was named when the laws were last held has been named until now
+		for _, o := range l.alive {
+			l.named[o] = l.now
+		}
+	}
 	before := l.rev
 	r := l.do(op, process)
 	if op.Mutates() && r.Outcome == core.OK && (op.Kind != core.KTxn || l.rev != before) {
 		l.wrote++
 	}
-	if op.Mutates() || l.now != l.checked {
-		l.checked = l.now
+	if op.Mutates() {
 		l.laws(op)
 	}
 	return r

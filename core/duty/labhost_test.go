@@ -32,7 +32,6 @@ func (l *lab) start(m func(e *core.Env) core.Machine) *labProc {
 }
 
 func (p *labProc) turn(t core.Turn) {
-	p.l.t.Helper()
 	p.done = p.m.Step(t)
 	if !p.x.Consumed() {
 		p.l.t.Fatalf("the event at %s found no call", p.x.Ev.At)
@@ -75,13 +74,11 @@ func first(int) int { return 0 }
 
 // answer lands effect i and delivers what reply makes of its answer.
 func (p *labProc) answer(i int) {
-	p.l.t.Helper()
 	e := p.pending[i]
 	p.deliver(i, p.l.apply(&e.Op, p.env.Process))
 }
 
 func (p *labProc) deliver(i int, r core.Reply) {
-	p.l.t.Helper()
 	e := p.pending[i]
 	if p.trace {
 		p.l.t.Logf("%d %s: %s → %s %q", p.l.now, e.At, e.Op, r.Outcome, r.Val)
@@ -93,7 +90,6 @@ func (p *labProc) deliver(i int, r core.Reply) {
 
 // run answers everything until the machine is done or only waits.
 func (p *labProc) run() {
-	p.l.t.Helper()
 	for n := 0; !p.done; n++ {
 		i := p.next(first)
 		if i < 0 {
@@ -108,7 +104,6 @@ func (p *labProc) run() {
 
 // wait advances the clock to the first wait that is pending, and answers it.
 func (p *labProc) wait() {
-	p.l.t.Helper()
 	at := -1
 	for i := range p.pending {
 		if at < 0 || p.pending[i].Op.Until < p.pending[at].Op.Until {
@@ -153,7 +148,6 @@ func (c cut) String() string {
 // cutAt runs until the k-th effect and cuts there; it reports whether the run
 // had a k-th effect. The effects are picked by pick.
 func (p *labProc) cutAt(k int, how cut, pick func(n int) int) bool {
-	p.l.t.Helper()
 	for n := 0; !p.done; n++ {
 		i := p.next(pick)
 		if i < 0 {

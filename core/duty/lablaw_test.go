@@ -13,7 +13,7 @@ type labCursors struct{ trimmed, rewritten, checkpoint uint64 }
 
 // laws holds the laws on the whole world.
 func (l *lab) laws(op *core.Op) {
-	l.t.Helper()
+	l.alive = nil
 	watched := map[core.Obj]bool{}
 	l.rowLaws(op, watched)
 	l.markerWatch(watched)
@@ -59,7 +59,6 @@ func (l *lab) stream(id uint64) (s format.Stream, mark uint64, live bool) {
 // rowLaws: what refs of live streams name above the watermark stands, with these
 // very bytes; and refs watch.
 func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
-	l.t.Helper()
 	ends := map[uint64]uint64{}
 	for _, k := range l.keys("ref/") {
 		id, last, err := keys.ParseRef(k)
@@ -87,7 +86,7 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 			for _, st := range row.Stores {
 				o := core.Obj{Store: st, Key: keys.Slot(row.Star, row.Epoch, sp.Slot)}
 				if watched[o] = true; live && sp.Chunk.End() > mark {
-					l.named[o] = l.now
+					l.named[o], l.alive = l.now, append(l.alive, o)
 					l.holds(op, o, &sp.Chunk)
 				}
 			}
@@ -104,7 +103,7 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 			}
 			o := core.Obj{Store: l.stores.Home(e.Class), Key: key.Key()}
 			if watched[o] = true; live && e.End() > mark {
-				l.named[o] = l.now
+				l.named[o], l.alive = l.now, append(l.alive, o)
 				l.holdsEntry(op, o, e, mark)
 			}
 		}
@@ -112,7 +111,6 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 }
 
 func (l *lab) holds(op *core.Op, o core.Obj, c *format.Chunk) {
-	l.t.Helper()
 	b, ok := l.objs[o]
 	if !ok {
 		if !l.taken[o] {
@@ -126,7 +124,6 @@ func (l *lab) holds(op *core.Op, o core.Obj, c *format.Chunk) {
 }
 
 func (l *lab) holdsEntry(op *core.Op, o core.Obj, e *format.Entry, mark uint64) {
-	l.t.Helper()
 	b, ok := l.objs[o]
 	if !ok {
 		l.t.Errorf("%d: after %s: a live entry names %v, which does not stand", l.now, op, o)
@@ -228,7 +225,6 @@ func (l *lab) slotWatched(star string, epoch, slot uint64) bool {
 }
 
 func (l *lab) cursorLaws(op *core.Op) {
-	l.t.Helper()
 	for _, k := range l.keys("chain/") {
 		star, epoch, part, err := keys.ParseChain(k)
 		if err != nil || part != keys.PartTrim {
