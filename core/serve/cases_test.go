@@ -259,7 +259,7 @@ func (w *world) batchOf(star string, epoch uint64, n int) (protocol.Chain, []pro
 func TestAbsorbersRace(t *testing.T) {
 	for seed := range uint64(150) {
 		w := newWorld(t, seed, "a")
-		w.dials.StreamsPerTxn, w.dials.SpansPerRow, w.dials.SizeTrigger = 2, 2, 300
+		w.dials.StreamsPerTxn, w.dials.SpansPerRow, w.dials.SizeTrigger = 2, 2+int(seed%3), 300
 		w.dials.AbsorbEvery = 1 << 40 // the star itself does not
 		w.check = w.laws
 		c := newClient(w)
@@ -375,5 +375,120 @@ func TestWideAndDeepBatches(t *testing.T) {
 	w.laws()
 	if n := len(w.keys(fmt.Sprintf("ref/%016x/", ids[7]))); n < 200 {
 		t.Fatalf("the deep stream has %d rows", n)
+	}
+}
+
+// What is gone from every replica below the cut is said, and nothing is absorbed
+// over it; what is torn in one replica only is read from the next.
+func TestSettleOverLostSlots(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		harm func(w *world, slot [2]core.Obj)
+		want core.Verdict
+	}{
+		{"gone here", func(w *world, o [2]core.Obj) { delete(w.objects, o[0]) }, core.Done},
+		{"torn here", func(w *world, o [2]core.Obj) { w.objects[o[0]] = "torn" }, core.Done},
+		{"empty there", func(w *world, o [2]core.Obj) { w.objects[o[1]] = "" }, core.Done},
+		{"gone", func(w *world, o [2]core.Obj) { delete(w.objects, o[0]); delete(w.objects, o[1]) }, core.Broken},
+		{"torn", func(w *world, o [2]core.Obj) { w.objects[o[0]], w.objects[o[1]] = "torn", "" }, core.Broken},
+		{"away", func(w *world, o [2]core.Obj) { w.down["a"], w.down["b"] = true, true }, core.Again},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := newWorld(t, 1, "a", "b")
+			w.dials.AbsorbEvery = 1 << 40
+			c := newClient(w)
+			id := w.create("x")
+			p := w.star("p1", "s1")
+			c.mustOpen(p, id)
+			for range 6 {
+				c.await(p, c.append(p, id))
+			}
+			p.kill()
+			w.expire("p1")
+			w.late = nil
+			// The cut is published; then harm is done to a slot below it.
+			w.fate = func(q *proc, ef *core.Effect) fate {
+				h, _ := format.DecodeChainHead(w.rows[keys.ChainHead("s1", 1)].val)
+				if h.State == format.ChainCut && x.harm != nil {
+					x.harm(w, [2]core.Obj{{Store: "a", Key: keys.Slot("s1", 1, 2)}, {Store: "b", Key: keys.Slot("s1", 1, 2)}})
+					x.harm = nil
+				}
+				return landed
+			}
+			var s protocol.Settlement
+			v := once(w, "settler", func(t core.Turn, e *core.Env) core.Verdict { return s.Step(t, e, "s1", 1, true) })
+			if v != x.want || (v == core.Broken) != (s.Why != "") {
+				t.Fatalf("%s, %q; want %s", v, s.Why, x.want)
+			}
+			if len(w.keys("lease/settle/")) > 0 {
+				t.Fatal("the claim was left behind")
+			}
+			if v == core.Done {
+				c.verify()
+			} else if len(w.keys("ref/")) > 0 {
+				t.Fatalf("absorbed over what is lost: %v", w.keys("ref/"))
+			}
+		})
+	}
+}
+
+// Two settlers of one chain, one of which is paused anywhere and goes on after its
+// session has gone: one cut, and every record once.
+func TestTwoSettlers(t *testing.T) {
+	for k := range 120 {
+		w := newWorld(t, uint64(k), "a", "b")
+		w.dials.AbsorbEvery, w.dials.SettleBatch, w.dials.Pipeline = 1<<40, 2, 2
+		w.check = w.laws
+		c := newClient(w)
+		x := w.create("x")
+		p := w.star("p1", "s1")
+		c.mustOpen(p, x)
+		for range 5 {
+			c.append(p, x, x)
+		}
+		w.run(core.Ms(k%7) * 3)
+		p.kill()
+		w.expire("p1")
+		settler := func(name string) (*proc, *core.Verdict) {
+			v := core.Working
+			return w.start(name, func(p *proc) func(core.Turn) bool {
+				var s protocol.Settlement
+				return func(t core.Turn) bool {
+					if v == core.Working {
+						v = s.Step(t, &p.env, "s1", 1, true)
+					}
+					return v != core.Working
+				}
+			}), &v
+		}
+		q, v := settler("q1")
+		n := 0
+		w.fate = func(p *proc, _ *core.Effect) fate {
+			if p == q {
+				if n++; n == k/2+1 {
+					q.paused = true
+					return frozen
+				}
+			}
+			return landed
+		}
+		w.until("paused or done", func() bool { return q.done || q.paused })
+		w.fate = nil
+		w.expire("q1")
+		r, u := settler("q2")
+		w.until("the second is done", func() bool { return r.done })
+		if *u != core.Done {
+			t.Fatalf("paused at %d: the second ends %s", k/2, *u)
+		}
+		w.now += core.Ms(k%3) * 100_000
+		q.paused = false
+		w.until("the first is done", func() bool { return q.done })
+		if *v == core.Broken {
+			t.Fatalf("paused at %d: the first ends %s", k/2, *v)
+		}
+		w.auditor("aud")
+		w.settled()
+		c.verify()
+		w.until("the claim is given back", func() bool { return len(w.keys("lease/settle/")) == 0 })
 	}
 }
