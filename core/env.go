@@ -29,13 +29,14 @@ func Born(attempt string) (at Ms, ok bool) {
 }
 
 // Abandoned reports whether the attempt that took a lease is older than any job is
-// long. A put whose reply was lost may land after it was given up, and the session
+// long: several of its deadlines, for a job that is slow must not be taken over
+// by one that then is no faster. A put whose reply was lost may land after it was given up, and the session
 // of a process that lives does not end: its lease would block everybody else for
 // good. Whoever takes it over compares it; its holder, if there still is one, loses
 // its next compare and comes again.
 func (e *Env) Abandoned(t Turn, attempt string) bool {
 	born, ok := Born(attempt)
-	return ok && t.Now-born > e.Dials.JobDeadline+e.Dials.RequestLife
+	return ok && t.Now-born > 4*e.Dials.JobDeadline+e.Dials.RequestLife
 }
 
 // Verdict is how a machine that runs on behalf of a marker ended.

@@ -116,9 +116,9 @@ func (s *Sim) step() bool {
 func (s *Sim) pass() {
 	switch r := s.tape.Choose(64); {
 	case r == 63:
-		s.now += core.Ms(s.tape.Choose(200))
-	case r >= 40:
-		s.now += core.Ms(r - 39)
+		s.now += core.Ms(s.tape.Choose(100))
+	case r >= 56:
+		s.now += core.Ms(r - 55)
 	}
 }
 
