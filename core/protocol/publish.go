@@ -33,11 +33,11 @@ func (f Fault) String() string {
 type publishStep uint8
 
 const (
-	pubAnnounce publishStep = iota
+	pubSources publishStep = iota
+	pubAnnounce
 	pubRead
 	pubAdopt
 	pubShare
-	pubSources
 	pubConfirm
 	pubCreate
 	pubUpload
@@ -91,6 +91,20 @@ type Publish struct {
 func (p *Publish) Step(t core.Turn, e *core.Env, o *plan.Output) core.Verdict {
 	for {
 		switch p.step {
+		// 2. Read the footers of the distinct sources, before the announce: neither
+		// an intent nor a right should age while they are fetched, and what cannot
+		// be made then leaves no intent.
+		case pubSources:
+			if p.reads.Len() != len(o.Sources) {
+				p.reads.Make(len(o.Sources))
+			}
+			if !p.sources.Run(t, len(o.Sources), e.Dials.FootersAbreast, func(i int, m *sourceRead, t core.Turn) bool {
+				return m.step(t, &o.Sources[i], p.reads.At(i))
+			}) {
+				return core.Working
+			}
+			p.sources = core.Group[sourceRead]{}
+			p.lay(e, o)
 		case pubAnnounce: // 1. Announce the output, before anything exists.
 			r, ok := p.call.AwaitFunc(t, func() core.Op { return p.announce(t, e, o) })
 			if !ok {
@@ -100,7 +114,7 @@ func (p *Publish) Step(t core.Turn, e *core.Env, o *plan.Output) core.Verdict {
 			case core.OK:
 				t.Note(core.NoteAnnounced, 1)
 				p.adopt(o, r.Rev)
-				p.step = pubSources
+				p.announced()
 			case core.Conflict, core.Unknown:
 				p.step = pubRead
 			default:
@@ -133,18 +147,7 @@ func (p *Publish) Step(t core.Turn, e *core.Env, o *plan.Output) core.Verdict {
 			t.Note(core.NoteAdopted, 1)
 			p.shared = true
 			p.adopt(o, p.intent.Created)
-			p.step = pubSources
-		case pubSources: // 2. Read the footers of the distinct sources.
-			if p.reads.Len() != len(o.Sources) {
-				p.reads.Make(len(o.Sources))
-			}
-			if !p.sources.Run(t, len(o.Sources), e.Dials.FootersAbreast, func(i int, m *sourceRead, t core.Turn) bool {
-				return m.step(t, &o.Sources[i], p.reads.At(i))
-			}) {
-				return core.Working
-			}
-			p.sources = core.Group[sourceRead]{}
-			p.lay(e, o)
+			p.announced()
 		case pubConfirm: // The right must be fresh when a mutation is sent under it.
 			if !p.call.Sent() && !e.Dials.Stale(p.confirmed, t.Now) {
 				p.step = p.then
@@ -252,7 +255,7 @@ func (p *Publish) lay(e *core.Env, o *plan.Output) {
 		p.broken(fault, source)
 		return
 	}
-	l, err := plan.Lay(o, p.Durable.Obj.Store, reads)
+	l, err := plan.Lay(o, o.Home, reads)
 	switch {
 	case errors.Is(err, plan.ErrEmpty):
 		p.broken(NothingLives, -1)
@@ -263,7 +266,11 @@ func (p *Publish) lay(e *core.Env, o *plan.Output) {
 	}
 	p.assembly = plan.Assemble(&e.Dials, l.Body)
 	l.Body = nil
-	p.layout = l
+	p.layout, p.step = l, pubAnnounce
+}
+
+// announced goes on to the first mutation of the store.
+func (p *Publish) announced() {
 	p.step, p.then = pubConfirm, pubUpload
 	if p.assembly.Single {
 		p.then = pubCreate

@@ -262,7 +262,7 @@ func TestRewriteOtherStore(t *testing.T) {
 	r.put(keys.DueOrphan(keys.ShardOfObject(derived, r.dials.Shards), derived), format.Intent{Store: "x1", Birth: r.now, Generation: 1}.Encode())
 	a, _, v := r.rewrite("a", o)
 	r.run(inOrder, a)
-	if *v != core.Again || a.lands != 2 {
+	if *v != core.Again || a.lands != 4 {
 		t.Errorf("%v after %d effects", *v, a.lands)
 	}
 }
