@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"nova/core"
 	"nova/core/serve"
@@ -61,6 +62,7 @@ func (s *Session) Read(ctx context.Context, id, from, limit uint64, f func(Recor
 		limit = 1 << 62
 	}
 	end := from + limit
+	tries := 0
 	for next = from; next < end; {
 		p, err := s.plan(ctx, id, next, end-next)
 		if err != nil {
@@ -70,12 +72,27 @@ func (s *Session) Read(ctx context.Context, id, from, limit uint64, f func(Recor
 			return next, nil
 		}
 		at, err := s.follow(ctx, p, next, end, f)
-		if err != nil && Reason(err) != serve.Expired {
-			return at, fmt.Errorf("read stream %d: %w", id, err)
+		if tries++; at > next {
+			tries = 0
 		}
 		next = at
+		switch r := Reason(err); {
+		case err == nil || r == serve.Expired: // a new plan
+		case r == serve.Undecided && tries < readTries:
+			s.rest(ctx)
+		default:
+			return next, fmt.Errorf("read stream %d: %w", id, err)
+		}
 	}
 	return next, nil
+}
+
+// rest is the pause before something that was not answered is tried again.
+func (s *Session) rest(ctx context.Context) {
+	select {
+	case <-time.After(time.Duration(s.c.Dials.BackoffFirst) * time.Millisecond):
+	case <-ctx.Done():
+	}
 }
 
 // plan plans a read.

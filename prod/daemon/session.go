@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"nova/core"
 	"nova/core/format"
@@ -62,11 +61,7 @@ func (s *Session) run(ctx context.Context, doing string, fresh func() func(core.
 		case try == verbTries:
 			return fmt.Errorf("%s: %w: does etcd answer?", doing, ErrUndecided)
 		}
-		select {
-		case <-time.After(time.Duration(s.c.Dials.BackoffFirst) * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w: %w", doing, ErrUndecided, context.Cause(ctx))
-		}
+		s.rest(ctx)
 	}
 }
 

@@ -129,7 +129,7 @@ func (d *demo) drained(ctx context.Context, auditors []*daemon.Auditor) error {
 		if left == "" {
 			return nil
 		}
-		d.progress.enter("waiting for what is due (%s)", left)
+		d.progress.detail(left)
 		if now := left + d.state(); now != seen {
 			seen, moved = now, time.Now()
 		}

@@ -26,7 +26,8 @@ type progress struct {
 
 	mu    sync.Mutex
 	phase string
-	width int // of the line that stands
+	more  string // beside the phase: what it is waiting for
+	width int    // of the line that stands
 	last  string
 
 	stop chan struct{}
@@ -62,9 +63,16 @@ func newProgress(w io.Writer, now func() string) *progress {
 // enter begins a phase.
 func (p *progress) enter(format string, args ...any) {
 	p.mu.Lock()
-	p.phase = fmt.Sprintf(format, args...)
+	p.phase, p.more = fmt.Sprintf(format, args...), ""
 	p.mu.Unlock()
 	p.show()
+}
+
+// detail says what the phase is at; it is shown with the next look.
+func (p *progress) detail(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.more = text
 }
 
 // say writes a line that stays.
@@ -80,6 +88,9 @@ func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := p.phase
+	if p.more != "" {
+		line += " (" + p.more + ")"
+	}
 	if state != "" {
 		line += ": " + state
 	}

@@ -59,7 +59,7 @@ type Work struct {
 	UploadsAborted int64 `json:"uploads_aborted"`
 	ChainsSettled  int64 `json:"chains_settled"`
 	StreamsGone    int64 `json:"streams_torn_down"`
-	GCMoved        int64 `json:"gc_moved"`
+	GCMoved        int64 `json:"gc_moved_bytes"`
 	Retained       int64 `json:"retention_trims"`
 }
 
@@ -81,7 +81,7 @@ func (r *Report) Table(w io.Writer) error {
 	t.gap()
 	t.row("IN", count(r.In.Records)+" records", size(r.In.Bytes), count(r.Work.SlotsWritten)+" slots")
 	t.row("SETTLED", count(r.Work.SettledOutputs)+" objects", size(r.Work.SettledBytes), count(r.Work.ChainsSettled)+" chains")
-	t.row("RECLAIMED", count(r.Work.SlotsTrimmed)+" slots trimmed", count(r.Work.ObjectsReaped)+" objects reaped", count(r.Work.GCMoved)+" moved by GC")
+	t.row("RECLAIMED", count(r.Work.SlotsTrimmed)+" slots trimmed", count(r.Work.ObjectsReaped)+" objects reaped", size(r.Work.GCMoved)+" moved by GC")
 	t.row("ORPHANS", count(r.Work.OrphansJudged)+" judged", count(r.Work.OrphansDeleted)+" deleted", count(r.Work.UploadsAborted)+" uploads aborted")
 	t.row("STREAMS", count(r.Work.StreamsGone)+" torn down", count(r.Work.Retained)+" trimmed by age", count(r.Reads)+" read meanwhile")
 	t.gap()

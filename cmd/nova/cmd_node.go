@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+func newNode() *cobra.Command {
+	c := &cobra.Command{
+		Use: "node", Short: "What stars and auditors there are", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newNodeList())
+	return c
+}
+
+func newNodeList() *cobra.Command {
+	var cl clusterFlags
+	var logs logFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List stars and auditors, and what dead stars have left",
+		Args:  args(cobra.NoArgs),
+		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
+			log, err := logs.logger()
+			if err != nil {
+				return usage(c, err)
+			}
+			dials, err := cl.chosen()
+			if err != nil {
+				return usage(c, err)
+			}
+			on, err := cl.open(ctx, dials, log)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = on.close() }()
+			nodes, err := on.Nodes(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(nodes)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NODE\tKIND\tALIVE\tCHAINS\tOPEN\tUNSETTLED\tSLOTS TO ABSORB\tSLOTS TO TRIM")
+			for _, n := range nodes {
+				fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\t%d\t%d\t%d\n", n.Name, n.Kind, n.Alive, n.Chains, n.Open, n.Unsettled, n.ToAbsorb, n.ToTrim)
+			}
+			return w.Flush()
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON instead of a table")
+	cl.register(c.Flags())
+	logs.register(c.Flags(), "warn")
+	return c
+}
