@@ -82,6 +82,8 @@ const (
 	NoteForeign    // a key of no known form in a queue: left alone
 	NoteFarAhead   // a marker beyond any policy: dated by a wrong clock
 	NoteStraySched // a schedule row that led to nothing was removed
+	NoteBacklog    // a pass is over: markers that were ripe; Key is the queue (a level, not a count)
+	NoteOldest     // and by how many ms the oldest of them was overdue, its backoffs included
 	// Teardown, retention, GC.
 	NoteTeardownGated // nova.auditor.teardown.gated
 	NoteTeardownWalked
@@ -107,7 +109,7 @@ var noteNames = [NoteKinds]string{
 	"settle-deferred", "settle-superseded", "settle-dead-star",
 	"minted", "slot-committed", "acked", "absorbed", "absorb-dropped", "chain-closed", "opened",
 	"duty-run", "duty-backoff", "duty-parked",
-	"foreign", "far-ahead", "stray-sched",
+	"foreign", "far-ahead", "stray-sched", "backlog", "oldest",
 	"teardown-gated", "teardown-walked", "teardown-final", "retention-trimmed", "retention-rearmed",
 	"gc-moved", "gc-abandoned", "lost",
 }

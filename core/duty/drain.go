@@ -2,7 +2,9 @@ package duty
 
 import (
 	"nova/core"
+	"nova/core/format"
 	"nova/core/keys"
+	"nova/core/plan"
 )
 
 // Due is a marker as its drain found it: what a duty is given at every step.
@@ -62,6 +64,7 @@ type Drain[M any] struct {
 	page   []Due  // ripe; the markers of one chain side by side
 	lanes  []int  // where each lane's markers begin in page
 	jobs   core.Group[job[M]]
+	level  level
 }
 
 type drainStep uint8
@@ -123,14 +126,16 @@ func (d *Drain[M]) Pass(t core.Turn, e *core.Env, q keys.Queue, run Run[M]) bool
 			d.step = drainRun
 		case drainRun: // 3. One duty a marker, abreast; what fails moves out of the way.
 			if !d.jobs.Run(t, len(d.lanes), width(e, q), func(i int, j *job[M], t core.Turn) bool {
-				return j.step(t, e, q, d.lane(i), run)
+				return j.step(t, e, q, d.lane(i), run, &d.level)
 			}) {
 				return false
 			}
 			d.jobs, d.page, d.lanes = core.Group[job[M]]{}, nil, nil
 			d.step = drainScan
 			if d.shard >= e.Dials.Shards {
-				d.step = drainBegin
+				t.NoteOf(core.NoteBacklog, int64(d.level.ripe), q.String())
+				t.NoteOf(core.NoteOldest, int64(d.level.oldest), q.String())
+				d.step, d.level = drainBegin, level{}
 				return true
 			}
 		default:
@@ -275,16 +280,62 @@ func readyAt(e *core.Env, k *keys.Due, row *core.Row) core.Ms {
 	return k.At
 }
 
+// ripe is when the marker was ripe; a GC marker that never failed has no such
+// time.
+func (d *Due) ripe(e *core.Env) core.Ms {
+	switch d.Queue {
+	case keys.GC:
+		if at := gcReady(d.Row.Val); at != 0 {
+			return at
+		}
+		return maxMs
+	case keys.Orphan:
+		return d.At + e.Dials.OrphanGrace
+	}
+	return d.At
+}
+
+const maxMs = core.Ms(1<<63 - 1)
+
+// level is what a pass found: how many markers were ripe, and by how long the
+// oldest was overdue.
+type level struct {
+	ripe   int32
+	oldest core.Ms
+}
+
+// add counts a marker. One that failed has been moved on since it first ripened:
+// by all its pauses, which follow from how often it failed.
+func (l *level) add(overdue core.Ms, a format.Attempts, e *core.Env) {
+	all, _ := Failures(a)
+	overdue = max(overdue, 0)
+	for i := range all {
+		overdue += plan.Backoff(&e.Dials, format.Attempts(i))
+	}
+	l.ripe++
+	l.oldest = max(l.oldest, overdue)
+}
+
+// reapAbreast is how many times DrainWidth reap-checks run abreast: most of one's
+// time is a footer read, and their deletes leave in requests of up to DeleteBatch.
+const reapAbreast = 8
+
 func width(e *core.Env, q keys.Queue) int {
-	if q == keys.Teardown {
+	switch q {
+	case keys.Teardown:
 		return e.Dials.TeardownWidth
+	case keys.Reap:
+		return e.Dials.DrainWidth * reapAbreast
 	}
 	return e.Dials.DrainWidth
 }
 
 func pageSize(e *core.Env, q keys.Queue) int {
-	if q == keys.Teardown {
+	switch q {
+	case keys.Teardown:
 		return e.Dials.TeardownGroup
+	case keys.Reap:
+		return max(e.Dials.DeleteBatch, e.Dials.ScanPage)
 	}
 	return e.Dials.ScanPage
 }

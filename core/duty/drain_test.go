@@ -155,6 +155,34 @@ func TestFailedMarkersThinOutAndPark(t *testing.T) {
 	})
 }
 
+// C21: while deletes fail, the backlog and its oldest age say so.
+func TestDrainLevels(t *testing.T) {
+	eachQueue(t, func(t *testing.T, q keys.Queue) {
+		l := newLab(t)
+		for i := range 3 {
+			l.arm(q, i, l.now-1000)
+		}
+		p := l.start(func(e *core.Env) core.Machine {
+			return &foreverDrain[toy]{e: e, q: q, run: toyRun(func(*Due) core.Verdict { return core.Again })}
+		})
+		begin, last := l.now, int64(0)
+		for l.now < begin+3_600_000 {
+			p.notes = map[core.NoteKind]int64{}
+			p.run()
+			if n := p.notes[core.NoteBacklog]; n > 0 {
+				if age := p.notes[core.NoteOldest]; n != 3 || age < last {
+					t.Fatalf("backlog %d, oldest %d ms after %d", n, age, last)
+				}
+				last = p.notes[core.NoteOldest]
+			}
+			p.wait()
+		}
+		if last < 2_400_000 {
+			t.Errorf("the oldest is %d ms overdue after an hour", last)
+		}
+	})
+}
+
 type foreverDrain[M any] struct {
 	d   Drain[M]
 	e   *core.Env

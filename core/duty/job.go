@@ -27,7 +27,7 @@ const (
 	jobNext
 )
 
-func (j *job[M]) step(t core.Turn, e *core.Env, q keys.Queue, lane []Due, run Run[M]) bool {
+func (j *job[M]) step(t core.Turn, e *core.Env, q keys.Queue, lane []Due, run Run[M], now *level) bool {
 	for {
 		due := lane[j.k]
 		if q.Scheduled() {
@@ -47,7 +47,7 @@ func (j *job[M]) step(t core.Turn, e *core.Env, q keys.Queue, lane []Due, run Ru
 				j.row = r.Row(due.Key())
 				due.Row = j.row
 			}
-			j.at, j.verdict = loaded(t, q, &due)
+			j.at, j.verdict = loaded(t, e, q, &due, now)
 		case jobStray: // A schedule row that is not its marker's, as both were read.
 			r, ok := j.call.AwaitFunc(t, func() core.Op { return straighten(&due) })
 			if !ok {
@@ -86,7 +86,7 @@ func (j *job[M]) step(t core.Turn, e *core.Env, q keys.Queue, lane []Due, run Ru
 
 // loaded says what becomes of a marker that was read: it runs; or it is damaged,
 // and no duty could act on it; or its schedule row is a stray.
-func loaded(t core.Turn, q keys.Queue, due *Due) (jobStep, core.Verdict) {
+func loaded(t core.Turn, e *core.Env, q keys.Queue, due *Due, now *level) (jobStep, core.Verdict) {
 	if due.Row.Rev == 0 {
 		return jobStray, core.Working
 	}
@@ -97,6 +97,7 @@ func loaded(t core.Turn, q keys.Queue, due *Due) (jobStep, core.Verdict) {
 	case failed.stray:
 		return jobStray, core.Working
 	}
+	now.add(t.Now-due.ripe(e), failed.attempts, e)
 	t.NoteOf(core.NoteDutyRun, 1, q.String())
 	return jobRun, core.Working
 }

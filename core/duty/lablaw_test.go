@@ -83,12 +83,19 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 		s, mark, live := l.stream(id)
 		for i := range row.Spans {
 			sp := &row.Spans[i]
+			stands := 0
 			for _, st := range row.Stores {
 				o := core.Obj{Store: st, Key: keys.Slot(row.Star, row.Epoch, sp.Slot)}
 				if watched[o] = true; live && sp.Chunk.End() > mark {
 					l.named[o], l.alive = l.now, append(l.alive, o)
-					l.holds(op, o, &sp.Chunk)
+					if _, ok := l.objs[o]; ok || l.taken[o] {
+						stands++
+						l.holds(op, o, &sp.Chunk)
+					}
 				}
+			}
+			if live && sp.Chunk.End() > mark && stands == 0 { // read-any
+				l.t.Errorf("%d: after %s: a live ref of stream %d names slot %d of %s/%d, which stands nowhere", l.now, op, id, sp.Slot, row.Star, row.Epoch)
 			}
 		}
 		for i := range row.Entries {
@@ -112,10 +119,11 @@ func (l *lab) rowLaws(op *core.Op, watched map[core.Obj]bool) {
 
 func (l *lab) holds(op *core.Op, o core.Obj, c *format.Chunk) {
 	b, ok := l.objs[o]
-	if !ok {
-		if !l.taken[o] {
-			l.t.Errorf("%d: after %s: a live ref names %v, which does not stand", l.now, op, o)
-		}
+	if !ok { // taken away by the test
+		return
+	}
+	if int(c.End()*recordSize) > len(l.want[c.Stream]) {
+		l.t.Errorf("after %s: %v holds records up to %d of stream %d, which has fewer", op, o, c.End(), c.Stream)
 		return
 	}
 	if got := b[c.Off : c.Off+c.Len]; got != l.want[c.Stream][c.First*recordSize:c.End()*recordSize] {

@@ -191,6 +191,7 @@ func (w *Walk) killed(n int) {
 
 // skip leaves rows that cannot go without a put, and goes on behind them.
 func (w *Walk) skip() {
+	w.armed = 0
 	for len(w.rows) > 0 && w.rows[0].Kind != format.SpanRow {
 		w.from, w.rows = w.rows[0].End, w.rows[1:]
 	}
