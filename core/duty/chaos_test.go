@@ -12,7 +12,7 @@ import (
 
 var (
 	chaosSeed = flag.Uint64("chaos.seed", 0, "run this seed of the chaos test alone, with a trace")
-	chaosRuns = flag.Uint64("chaos.runs", 40, "seeds of the chaos test")
+	chaosRuns = flag.Uint64("chaos.runs", 8, "seeds of the chaos test")
 )
 
 // chaos runs auditors over a world that a client changes meanwhile: effects in any
