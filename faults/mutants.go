@@ -88,10 +88,18 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 	results := make([]Result, len(bugs))
 	next := make(chan int)
 	var lanes sync.WaitGroup
+	var said sync.Mutex
 	for range min(o.Parallel, len(bugs)) {
 		lanes.Go(func() {
 			for i := range next {
-				results[i] = o.run(ctx, root, filepath.Join(scratch, bugs[i].Name), &bugs[i], sound)
+				dir := filepath.Join(scratch, bugs[i].Name)
+				results[i] = o.run(ctx, root, dir, &bugs[i], sound)
+				if o.Keep == "" {
+					os.RemoveAll(dir)
+				}
+				said.Lock()
+				fmt.Fprintf(out, "%s: %s %s\n", bugs[i].Name, results[i].Fate, firstLine(results[i].Why))
+				said.Unlock()
 			}
 		})
 	}
@@ -289,6 +297,7 @@ func report(out io.Writer, results []Result) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.Bug.Name, fate, law, seed, effects, r.Passed, r.Took.Round(time.Second/10))
 	}
+	fmt.Fprintln(out)
 	if err := w.Flush(); err != nil {
 		return err
 	}
