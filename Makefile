@@ -1,12 +1,23 @@
 # Nova's commands. `make` alone lists them.
 
 GO      ?= go
+DATA    ?= .nova/demo
+INPUT   ?= $(sort $(wildcard testdata/demo/*.txt))
+SEEDS   ?= 1000
 FUZZ    ?= 10s
 TIMEOUT ?= 9m
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## the demo: the whole life of streams made of testdata/demo, in DATA=.nova/demo
+	bin/nova demo --data $(DATA) $(foreach f,$(INPUT),--input $(f))
+
+.PHONY: build
+build: ## bin/nova
+	$(GO) build -o bin/nova ./cmd/nova
 
 .PHONY: test
 test: check ## gofmt, vet and every test (what CI runs)
@@ -25,9 +36,17 @@ lint: check ## staticcheck, as pinned in go.mod
 race: ## every test under the race detector
 	$(GO) test -race -timeout 20m ./...
 
+.PHONY: sim
+sim: ## SEEDS=1000 whole clusters under faults, the laws checked after every effect
+	$(GO) run ./sim/cmd/novasim run -seeds 0..$(SEEDS) -all
+
+.PHONY: mutants
+mutants: ## plant each known bug: every one must break a law
+	$(GO) run ./sim/cmd/novasim mutants
+
 .PHONY: bench
-bench: ## nanoseconds and allocations an effect
-	$(GO) test ./core -run '^$$' -bench . -benchmem
+bench: ## nanoseconds and allocations an effect, and effects a second under the laws
+	$(GO) test ./core ./sim -run '^$$' -bench . -benchmem
 
 # Every fuzz target for FUZZ each, found by name: a new decoder needs no line here.
 .PHONY: fuzz
