@@ -47,6 +47,9 @@ type World struct {
 	Changes []Change
 	// Contract is the first operation that no host may send, if there was one.
 	Contract error
+	// Landed, if not nil, is told every operation that Apply lands, in order: a
+	// recording of them, applied to an empty world, makes this one again.
+	Landed func(op *core.Op, at When, r *core.Reply)
 
 	buckets []*Bucket // sorted by name
 	serial  int       // of uploads
@@ -78,6 +81,14 @@ func (w *World) Buckets() []*Bucket { return w.buckets }
 // Apply lands one operation of the metastore or of a store and returns the reply
 // that its sender would get.
 func (w *World) Apply(op *core.Op, at When) core.Reply {
+	r := w.apply(op, at)
+	if w.Landed != nil {
+		w.Landed(op, at, &r)
+	}
+	return r
+}
+
+func (w *World) apply(op *core.Op, at When) core.Reply {
 	switch op.Kind {
 	case core.KGet:
 		if op.Key == "" {
@@ -142,7 +153,7 @@ func (w *World) store(b *Bucket, op *core.Op, at When) core.Reply {
 // Clone copies the world; what is immutable is shared, and Changes is empty.
 func (w *World) Clone() *World {
 	c := *w
-	c.Changes = nil
+	c.Changes, c.Landed = nil, nil
 	c.Meta.rows = slices.Clone(w.Meta.rows)
 	c.Meta.sessions = slices.Clone(w.Meta.sessions)
 	c.buckets = make([]*Bucket, len(w.buckets))
