@@ -135,6 +135,25 @@ func TestAbsentSource(t *testing.T) {
 	})
 }
 
+// Where the server copies no parts, they go through the process.
+func TestCopyWithoutTheServer(t *testing.T) {
+	bodies(t, func(t *testing.T, f *bench, src string) {
+		p := piece(objA, src, 5, 60_000)
+		f.do(t, core.CopyPart(out, "u", 1, p, soon()), core.OK)
+		if _, ok := f.a.objects["out"]; ok || f.a.opened("source") > 0 {
+			t.Fatal("the driver read what the server could copy")
+		}
+		f.a.copyless = true
+		if r := f.do(t, core.CopyPart(out, "u", 1, p, soon()), core.OK); r.Val != "tag" || string(f.a.objects["out"]) != src[5:60_005] {
+			t.Errorf("%+v", r)
+		}
+		p.From.Key = "gone"
+		if r := f.do(t, core.CopyPart(out, "u", 1, p, soon()), core.Refused); r.Val != SourceAbsent {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 func TestDroppedBlob(t *testing.T) {
 	bodies(t, func(t *testing.T, f *bench, _ string) {
 		r := f.do(t, core.Create(out, []core.Piece{{Kind: core.Blob, Blob: 1, Len: 3}}, soon()), core.Refused)

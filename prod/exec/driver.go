@@ -141,13 +141,19 @@ func (r *run) turn(t core.Turn, effects *sync.WaitGroup) error {
 	return nil
 }
 
-// Do performs one operation and waits for its reply: the machines' way of doing
-// things, for code that is no machine (clients, verify, the conformance suite).
+// Do performs one operation and waits for its reply, or until ctx ends (Unknown):
+// the machines' way of doing things, for code that is no machine (clients, verify,
+// the conformance suite).
 func (d *Driver) Do(ctx context.Context, op core.Op) core.Reply {
 	done := make(chan core.Reply, 1)
 	d.start(ctx, op, new(sync.WaitGroup), func(r core.Reply) { done <- r })
 	d.gets.flush()
-	return <-done
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done():
+		return unknown
+	}
 }
 
 // start performs op beside everything else and calls answer exactly once, from

@@ -91,11 +91,12 @@ func (f *fakeMeta) Txn(_ context.Context, ws []core.Write) (core.Reply, error) {
 
 // fakeStore is an object store in memory.
 type fakeStore struct {
-	mu      sync.Mutex
-	objects map[string][]byte
-	opens   map[string]int
-	deletes [][]string
-	sums    []uint32 // announced with creates
+	mu       sync.Mutex
+	objects  map[string][]byte
+	opens    map[string]int
+	deletes  [][]string
+	sums     []uint32 // announced with creates
+	copyless bool
 	// Faults: before an operation on a key; what to do to a read's bytes.
 	before func(op core.Op) (core.Outcome, error)
 	reader func(key string, r io.Reader) io.Reader
@@ -196,6 +197,8 @@ func (f *fakeStore) Open(_ context.Context, key string, off, n int64) (io.ReadCl
 	}
 	return io.NopCloser(r), core.Reply{Size: int64(len(b))}, nil
 }
+
+func (f *fakeStore) Copies(from core.Store) bool { return from == "a" && !f.copyless }
 
 func (f *fakeStore) opened(key string) int {
 	f.mu.Lock()

@@ -31,6 +31,9 @@ type ObjectStore interface {
 	Do(ctx context.Context, op core.Op, body *Body) (core.Reply, error)
 	// Delete removes objects, one reply for each key; absence is success.
 	Delete(ctx context.Context, keys []string) ([]core.Reply, error)
+	// Copies reports whether parts can be copied from an object of store from
+	// inside the server. Where they cannot, the driver reads the range and sends it.
+	Copies(from core.Store) bool
 	// Open begins to read n bytes of an object from an offset, or all of it for
 	// n < 0. On OK the reply's Size is that of the whole object and the caller
 	// closes the reader; a reader that ends early fails with

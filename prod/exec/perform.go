@@ -54,7 +54,14 @@ func (d *Driver) perform(ctx context.Context, op *core.Op) (core.Reply, int64) {
 		}), 0
 	case core.KCreate, core.KUploadPart:
 		return d.send(ctx, op)
-	case core.KCreateUpload, core.KCopyPart, core.KComplete:
+	case core.KCopyPart:
+		if s, ok := d.o.Stores[op.Store]; ok && len(op.Body) == 1 && !s.Copies(op.Body[0].From.Store) {
+			data := *op
+			data.Kind = core.KUploadPart
+			return d.send(ctx, &data)
+		}
+		return d.mutate(ctx, op), 0
+	case core.KCreateUpload, core.KComplete:
 		return d.mutate(ctx, op), 0
 	case core.KWait:
 		return d.wait(ctx, op.Until), 0

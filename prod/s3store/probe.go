@@ -26,8 +26,8 @@ const probeLeft = time.Hour
 
 // Abilities is what a store can do beyond what every store must.
 type Abilities struct {
-	// Copyable: parts can be copied inside the server. Without it they are
-	// fetched and sent as data parts.
+	// Copyable: parts can be copied inside the server. Without it the driver
+	// fetches them and sends them as data.
 	Copyable bool
 	// MultiDelete: several keys go in one request.
 	MultiDelete bool
@@ -277,6 +277,7 @@ func (p *probe) copies() error {
 		return want(r, err, core.OK, "copying a part")
 	}
 	if r.Outcome != core.OK {
+		p.s.noCopy.Store(true)
 		return nil
 	}
 	r, err = p.do(core.Complete(o, up, []string{r.Val}, p.soon()), "")
@@ -288,6 +289,7 @@ func (p *probe) copies() error {
 		return err
 	}
 	p.can.Copyable = r.Val == probeBody[4:12]
+	p.s.noCopy.Store(!p.can.Copyable)
 	return nil
 }
 

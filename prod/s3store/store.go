@@ -19,6 +19,7 @@ type Store struct {
 	bucket  string
 	express bool
 	single  flag // the server has no multi-delete
+	noCopy  flag // the server copies no parts
 }
 
 var _ exec.ObjectStore = (*Store)(nil)
@@ -31,6 +32,10 @@ func (s *Store) Bucket() string { return s.bucket }
 
 // Endpoint is the endpoint that serves the store.
 func (s *Store) Endpoint() *Endpoint { return s.e }
+
+// Copies reports whether parts can be copied from a store inside the server: it
+// is at the same endpoint, and Probe did not find that the server copies none.
+func (s *Store) Copies(from core.Store) bool { return !s.noCopy.Load() && s.e.Serves(from) }
 
 // Do performs one operation; see exec.ObjectStore.
 func (s *Store) Do(ctx context.Context, op core.Op, body *exec.Body) (core.Reply, error) {

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -80,6 +84,46 @@ func TestProbeAccepts(t *testing.T) {
 	ahead, known := one.Endpoint().Skew()
 	if !known || ahead < -2000 || ahead > 2000 {
 		t.Error("skew", ahead, known)
+	}
+}
+
+// Without part copies and multi-deletes Nova runs: the probe says so, and what it
+// found is kept.
+func TestProbeDegrades(t *testing.T) {
+	to, err := url.Parse(stack.S3.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host // it is signed
+	}}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Amz-Copy-Source") != "" || r.URL.Query().Has("delete") {
+			problem(w, r, 501, "NotImplemented")
+			return
+		}
+		gateway.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	e, err := s3store.Connect(s3store.Config{URL: srv.URL, Region: stack.S3.Region, AccessKey: stack.S3.AccessKey, SecretKey: stack.S3.SecretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := e.Store("one", s3store.Bucket{Name: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Copies("one") || s.Copies("elsewhere") {
+		t.Error("before the probe")
+	}
+	can, err := s.Probe(t.Context())
+	if d := cmp.Diff(s3store.Abilities{}, can); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	if s.Copies("one") {
+		t.Error("after the probe")
 	}
 }
 
