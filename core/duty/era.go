@@ -125,7 +125,7 @@ func (d *Era) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				d.step = eraBatch
 				continue
 			}
-			r, ok := d.call.AwaitFunc(t, func() core.Op { return d.behind(due, n) })
+			r, ok := d.call.AwaitFunc(t, func() core.Op { return d.behind(e, due, n) })
 			if !ok {
 				return core.Working
 			}
@@ -165,7 +165,7 @@ func (d *Era) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				d.step = eraRelease
 				continue
 			}
-			r, ok := d.call.AwaitFunc(t, func() core.Op { return d.behind(due, 1) })
+			r, ok := d.call.AwaitFunc(t, func() core.Op { return d.behind(e, due, 1) })
 			if !ok {
 				return core.Working
 			}
@@ -245,10 +245,16 @@ func (d *Era) next() {
 	d.covered, d.batch, d.k, d.step = d.batch.through(d.covered), batch{}, d.k+1, eraExtend
 }
 
-// behind scans the markers behind the run's last.
-func (d *Era) behind(due *Due, n int) core.Op {
-	_, end := keys.DenormChain(due.Shard, due.Star, due.Epoch)
-	return core.Scan(d.run[len(d.run)-1].Key+"\x00", end, n)
+// behind scans the markers behind the run's last. What continues it begins where
+// its inventory ends, or within as many batches as are wanted: the range has a
+// near end, for a chain may hold a day's markers.
+func (d *Era) behind(e *core.Env, due *Due, n int) core.Op {
+	last := &d.run[len(d.run)-1]
+	end := due.Slot
+	if m, err := format.DecodeBatchMark(last.Val); err == nil {
+		end = m.End()
+	}
+	return core.Scan(last.Key+"\x00", keys.DueDenorm(due.Shard, due.Star, due.Epoch, end+uint64(n*e.Dials.SettleBatch)), n)
 }
 
 // ripeRun appends the markers that are ripe, up to the first that is not, and

@@ -446,8 +446,8 @@ func TestEraOfALostSlot(t *testing.T) {
 		l.create(id, 0)
 		l.create(id+10, 0)
 	}
-	l.create(30, 0)
-	slots[7] = append(slots[7], append1{30, 2}) // named by the lost slot alone
+	l.create(300, 0)
+	slots[7] = append(slots[7], append1{300, 2}) // named by the lost slot alone
 	l.batch("s", 1, false, slots...)
 	for _, st := range l.stores.Of[core.Express] {
 		o := core.Obj{Store: st, Key: keys.Slot("s", 1, 7)}
@@ -477,7 +477,7 @@ func TestEraOfALostSlot(t *testing.T) {
 		t.Errorf("%d records lost after %d passes", lost, passes)
 	}
 	l.settleDown()
-	want := map[uint64]string{3: "[lost 1-2]", 13: "[lost 1-2]", 30: "[lost 0-2]"}
+	want := map[uint64]string{3: "[lost 1-2]", 13: "[lost 1-2]", 300: "[lost 0-2]"}
 	for id, text := range want {
 		if got := l.read(id); !strings.Contains(got, text) || id == 3 && !strings.HasPrefix(got, record(3, 0)) {
 			t.Errorf("stream %d reads %q", id, got)

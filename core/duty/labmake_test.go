@@ -24,6 +24,9 @@ func (l *lab) mint(star string, epoch uint64, class core.Class) {
 
 // create makes a stream.
 func (l *lab) create(id uint64, maxAge core.Ms) {
+	if last, err := format.DecodeNumber(l.rows[keys.CounterStream].Val); err != nil || last < id {
+		l.put(keys.CounterStream, format.EncodeNumber(id))
+	}
 	l.put(keys.Stream(id), format.Stream{Bucket: "b", Name: fmt.Sprint("n", id), MaxAge: maxAge, Born: l.now}.Encode())
 }
 

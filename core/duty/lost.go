@@ -23,10 +23,11 @@ import (
 type losing struct {
 	step  losingStep
 	call  core.Call
-	after string
+	last  uint64      // the last stream id given out
+	from  uint64      // the first of the ids under way
+	after string      // the last row read of them
 	hits  []plan.Held // of the page: rows that name a slot that is gone; immutable
-	more  bool
-	k     int // the hit under way
+	k     int         // the one under way
 	id    uint64
 	desc  core.Mark // its stream's descriptor
 }
@@ -34,20 +35,41 @@ type losing struct {
 type losingStep uint8
 
 const (
-	losingPage losingStep = iota
+	losingCount losingStep = iota
+	losingPage
 	losingStream
 	losingSplit
 )
 
-// losingRows is how many rows one page of the sweep reads.
-const losingRows = 256
+// A page of the sweep reads the rows of so many ids, at most so many rows at a
+// time: a range read costs what the range holds.
+const (
+	losingIDs  = 64
+	losingRows = 256
+)
 
 func (d *losing) Step(t core.Turn, e *core.Env, c *protocol.Chain, gone []uint64, lease core.Mark) core.Verdict {
 	for {
 		switch d.step {
+		case losingCount: // No stream that is made from now on has a row that names these slots.
+			r, ok := d.call.AwaitFunc(t, func() core.Op { return core.Get(keys.CounterStream) })
+			if !ok {
+				return core.Working
+			}
+			if r.Outcome != core.OK {
+				return core.Again
+			}
+			n, err := format.DecodeNumber(r.Val)
+			if err != nil {
+				return core.Broken
+			}
+			d.last, d.step = n, losingPage
 		case losingPage:
+			if d.from > d.last {
+				return core.Done
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
-				from, end := keys.RefsRange()
+				from, end := keys.Ref(d.from, 0), keys.Ref(d.from+losingIDs, 0)
 				if d.after != "" {
 					from = d.after + "\x00"
 				}
@@ -63,9 +85,7 @@ func (d *losing) Step(t core.Turn, e *core.Env, c *protocol.Chain, gone []uint64
 			d.k, d.step = 0, losingStream
 		case losingStream: // The rows of a deleted stream are its teardown's.
 			if d.k >= len(d.hits) {
-				if d.step = losingPage; !d.more {
-					return core.Done
-				}
+				d.step = losingPage
 				continue
 			}
 			id, _, err := keys.ParseRef(d.hits[d.k].Key)
@@ -104,7 +124,7 @@ func (d *losing) Step(t core.Turn, e *core.Env, c *protocol.Chain, gone []uint64
 }
 
 func (d *losing) take(r *core.Reply, c *protocol.Chain, gone []uint64) {
-	d.hits, d.more = nil, r.More
+	d.hits = nil
 	for i := range r.Rows {
 		d.after = r.Rows[i].Key
 		h, err := plan.Hold(r.Rows[i])
@@ -114,6 +134,9 @@ func (d *losing) take(r *core.Reply, c *protocol.Chain, gone []uint64) {
 		if _, n := plan.Lose(&h.Row, lostIn(gone)); n > 0 {
 			d.hits = append(d.hits, h)
 		}
+	}
+	if !r.More {
+		d.from, d.after = d.from+losingIDs, ""
 	}
 }
 
