@@ -56,6 +56,10 @@ fuzz: ## every fuzz target for FUZZ=10s each
 	    echo "$$dir $$f"; $(GO) test $$dir -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); \
 	  done; done
 
+.PHONY: soak
+soak: ## the conformance suite against SeaweedFS (its first build takes half an hour)
+	GO=$(GO) scenarios/seaweed.sh
+
 .PHONY: clean
 clean: ## remove what make has built and run
 	rm -rf bin .nova

@@ -76,7 +76,7 @@ func TestRunGathersGets(t *testing.T) {
 }
 
 func TestRunGathersDeletes(t *testing.T) {
-	f := newBench(t, func(o *Options) { o.DeleteDelay = 200 * time.Millisecond })
+	f := newBench(t, func(o *Options) { o.DeleteDelay = time.Second })
 	tries := map[string]int{}
 	f.a.before = func(op core.Op) (core.Outcome, error) {
 		f.a.mu.Lock()
