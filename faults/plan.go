@@ -12,19 +12,19 @@ import (
 const Million = 1_000_000
 
 // Plan says how often each kind of fault strikes: of a million opportunities, so
-// many. An opportunity is, by kind: an effect that goes out (cuts, and whatever
-// strikes one effect, a process or a store), a delete (DeleteKey), a footer or
-// tail read (DamagedTip), a part or a complete (CutUpload), a cut (the restarts),
-// a start of a process (Skew). The zero Plan is a run without faults.
+// many. An opportunity is, by kind: a write that goes out (the cuts, LostReply,
+// Late), a delete (DeleteKey), a footer or tail read (DamagedTip), a part or a
+// complete (CutUpload), a cut (the restarts), a start of a process (Skew), and any
+// effect that goes out for all others. The zero Plan is a run without faults.
 type Plan struct {
 	Rate [Kinds]uint32
 }
 
 // scale is what a kind's rate is drawn up to: rare enough for work to get done.
 var scale = [Kinds]uint32{
-	CutBefore: 2500, CutAfter: 2500, CutSilent: 2500, CutUpload: 60_000,
+	CutBefore: 12_000, CutAfter: 12_000, CutSilent: 12_000, CutUpload: 60_000,
 	RestartLater: 600_000, RestartNever: 120_000,
-	LostReply: 12_000, Dropped: 12_000, Late: 12_000, Refusal: 12_000,
+	LostReply: 40_000, Dropped: 12_000, Late: 40_000, Refusal: 12_000,
 	DeleteKey: 150_000, DamagedTip: 4_000, Slow: 20_000,
 	Pause: 1500, LeaseLost: 1000, Skew: 700_000,
 	StoreDown: 800, StoreSlow: 800, MetaDown: 400, NoSpace: 500,

@@ -203,7 +203,7 @@ func (l *Ledger) inRow(s *Sim, c *Chunk, row *format.Row) string {
 		if sp := &row.Spans[i]; sp.Chunk.First <= c.First && c.First < sp.Chunk.End() {
 			key := keys.Slot(row.Star, row.Epoch, sp.Slot)
 			for _, st := range row.Stores {
-				if o := s.W.Bucket(st).Lookup(key); o != nil {
+				if o := s.W.Bucket(st).Lookup(key); o != nil && !fence(o) {
 					return l.same(c, o, &sp.Chunk)
 				}
 			}

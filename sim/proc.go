@@ -52,6 +52,7 @@ type Proc struct {
 	leases  int    // sessions that it has had
 	pend    []*pending
 	paused  bool
+	slept   bool       // it was paused once
 	held    []*pending // what became ready while it was paused
 	ended   bool
 	queues  map[string]*queue

@@ -70,7 +70,9 @@ func (p *plan) use(s *Sim, l *Ledger, it *planned) {
 		if b.Down {
 			return // nobody can say
 		}
-		if o = b.Lookup(at.Key); o != nil {
+		// A fence in one replica, as its absence, means: try the next.
+		if x := b.Lookup(at.Key); x != nil && !fence(x) {
+			o = x
 			break
 		}
 	}
@@ -92,6 +94,12 @@ func (p *plan) use(s *Sim, l *Ledger, it *planned) {
 			p.verify(s, l, o, &c)
 		}
 	}
+}
+
+// fence reports whether an object is one.
+func fence(o *world.Object) bool {
+	t, err := format.ParseTail(o.Tail(format.TrailerSize), o.Size())
+	return err == nil && t.Kind == format.FenceObject
 }
 
 // verify holds a chunk to what the client submitted.

@@ -12,12 +12,13 @@ const (
 	reqPolicy
 	reqRead   // make a plan
 	reqFetch  // use one
+	reqServe  // read as the core's reader does: plan, hold, fetch
 	reqClose  // a star closes
 	reqReopen // a star starts again after it was closed
 	requests
 )
 
-var requestNames = [requests]string{"create", "open", "append", "trim", "delete", "policy", "read", "fetch", "close", "reopen"}
+var requestNames = [requests]string{"create", "open", "append", "trim", "delete", "policy", "read", "fetch", "serve-read", "close", "reopen"}
 
 func (q request) String() string {
 	if q < requests {

@@ -72,6 +72,7 @@ func (s *Sim) settle() {
 		next := s.now + 500
 		for s.breach == nil && s.now < next && s.step() {
 		}
+		s.Count.Laws[LawDrains]++
 		if left = s.clients.Drained(s); left == "" {
 			break
 		}

@@ -16,7 +16,7 @@ type Config struct {
 	Plan    *faults.Plan // nil: drawn from the seed
 	Choices []uint32     // if not nil: the recorded tape, instead of the seed's
 	Dials   *core.Dials  // nil: drawn
-	Effects int          // replies delivered before faults and clients stop; 0: 4,000
+	Effects int          // replies delivered before faults and clients stop; 0: drawn
 	Log     io.Writer    // one line an event, if not nil
 	NoLaws  bool         // for benchmarks: nothing is judged
 	Laws    bool         // evaluate the laws after every change
@@ -86,8 +86,8 @@ func newSim(c Config) *Sim {
 	if c.Dials != nil {
 		s.Dials = *c.Dials
 	}
-	if s.Config.Effects == 0 {
-		s.Config.Effects = 4000
+	if draw := s.tape.Choose(4); s.Config.Effects == 0 {
+		s.Config.Effects = [...]int{3000, 1500, 6000, 12000}[draw]
 	}
 	s.Stores = core.Stores{Of: [core.Classes][]core.Store{{"std-a", "std-b", "std-c"}, {"exp-a", "exp-b", "exp-c"}}}
 	dialect := world.Dialect{

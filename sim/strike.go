@@ -5,13 +5,20 @@ import (
 	"nova/faults"
 )
 
-// onEffect is the kinds that can strike when an effect is about to land.
-var onEffect = []faults.Kind{
-	faults.CutBefore, faults.CutAfter, faults.CutSilent,
-	faults.LostReply, faults.Dropped, faults.Late, faults.Refusal,
-	faults.Pause, faults.LeaseLost,
-	faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
-}
+// The kinds that can strike when an effect is about to land. Of a read, a lost
+// reply is one that was dropped, and a cut at it is one at the next write.
+var (
+	onWrite = []faults.Kind{
+		faults.CutBefore, faults.CutAfter, faults.CutSilent,
+		faults.LostReply, faults.Dropped, faults.Late, faults.Refusal,
+		faults.Pause, faults.LeaseLost,
+		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
+	}
+	onRead = []faults.Kind{
+		faults.Dropped, faults.Refusal, faults.Pause, faults.LeaseLost,
+		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
+	}
+)
 
 // strikes draws whether a kind strikes at one opportunity of its own.
 func (s *Sim) strikes(k faults.Kind) bool {
@@ -46,7 +53,11 @@ func (s *Sim) strike(e *pending) faults.Kind {
 		}
 	}
 	x := faults.Million - 1 - s.tape.Choose(faults.Million)
-	for _, k := range onEffect {
+	kinds := onRead
+	if e.op.Mutates() {
+		kinds = onWrite
+	}
+	for _, k := range kinds {
 		if x -= int(s.Plan.Rate[k]); x < 0 {
 			s.Count.Faults[k]++
 			return k
@@ -81,9 +92,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	case faults.Dropped:
 		s.answer(e, core.Reply{Outcome: core.Unknown})
 	case faults.Late:
-		if e.op.Mutates() {
-			s.later(e)
-		}
+		s.later(e)
 		s.answer(e, core.Reply{Outcome: core.Unknown})
 	case faults.Refusal, faults.DeleteKey:
 		s.answer(e, core.Reply{Outcome: core.Refused, Val: "503"})
@@ -218,7 +227,7 @@ func (s *Sim) pause(p *Proc) {
 		long += s.Dials.ReadGrace
 	}
 	s.logf(p, "pause", "for %d ms", long)
-	p.paused = true
+	p.paused, p.slept = true, true
 	s.After(long, func() { s.resume(p) })
 }
 
@@ -241,7 +250,11 @@ func (s *Sim) delay(e *pending) core.Ms {
 		return core.Ms(s.tape.Choose(int(s.Dials.Service)))
 	}
 	if s.strikes(faults.Slow) {
-		return core.Ms(s.tape.Choose(int(s.Dials.RequestLife)))
+		most := s.Dials.RequestLife
+		if e.op.Kind == core.KFetch { // a reader gives up what takes longer
+			most = s.Dials.Service
+		}
+		return core.Ms(s.tape.Choose(int(most)))
 	}
 	return 0
 }

@@ -74,11 +74,13 @@ func (w *Workload) Act(s *Sim) {
 		w.read(s)
 	case r < 92:
 		w.use(s)
-	case r < 95:
-		w.trim(s)
+	case r < 93:
+		w.serve(s)
 	case r < 96:
-		w.delete(s)
+		w.trim(s)
 	case r < 97:
+		w.delete(s)
+	case r < 98:
 		w.policy(s)
 	default:
 		w.closeOrReopen(s)
@@ -125,11 +127,14 @@ func (w *Workload) create(s *Sim) {
 	s.Count.Clients[reqCreate]++
 	t := s.tape
 	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
-	if t.Choose(4) == 3 {
-		spec.MaxAge = core.Ms(2000 + 500*t.Choose(12))
+	if t.Choose(3) == 2 {
+		spec.MaxAge = w.age(s)
 	}
 	w.run(s, &verb{kind: reqCreate, spec: spec})
 }
+
+// age draws an age policy: of seconds, so that it strikes during the run.
+func (w *Workload) age(s *Sim) core.Ms { return core.Ms(1000 + 500*s.tape.Choose(16)) }
 
 func (w *Workload) open(s *Sim) {
 	p, st := w.star(s), w.stream(s)
@@ -207,7 +212,7 @@ func (w *Workload) policy(s *Sim) {
 	s.Count.Clients[reqPolicy]++
 	age := core.Ms(0)
 	if s.tape.Choose(2) == 1 {
-		age = core.Ms(2000 + 500*s.tape.Choose(12))
+		age = w.age(s)
 		st.spec.MaxAge = max(st.spec.MaxAge, age)
 	}
 	w.run(s, &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}})
@@ -229,6 +234,18 @@ func (w *Workload) use(s *Sim) {
 	s.Count.Clients[reqFetch]++
 	p := w.plans[s.tape.Choose(len(w.plans))]
 	p.use(s, w.ledger, &p.parts[s.tape.Choose(len(p.parts))])
+}
+
+// serve reads a stream as a server does.
+func (w *Workload) serve(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqServe]++
+	from := uint64(0)
+	if as := w.ledger.Acked(st.id); len(as) > 0 {
+		_, mark := streamState(&s.W.Meta, st.id)
+		from = max(mark, as[s.tape.Choose(len(as))].First)
+	}
+	w.run(s, &verb{kind: reqServe, stream: st.id, to: from, read: reading{hold: core.Ms(s.tape.Choose(int(s.Dials.PlanTTL)))}})
 }
 
 // lastUse uses all of a plan in its last millisecond.

@@ -49,7 +49,7 @@ type World struct {
 	Contract error
 	// Landed, if not nil, is told every operation that Apply lands, in order: a
 	// recording of them, applied to an empty world, makes this one again.
-	Landed func(op *core.Op, at When, r *core.Reply)
+	Landed func(op *core.Op, at When, o core.Outcome)
 
 	buckets []*Bucket // sorted by name
 	serial  int       // of uploads
@@ -83,7 +83,7 @@ func (w *World) Buckets() []*Bucket { return w.buckets }
 func (w *World) Apply(op *core.Op, at When) core.Reply {
 	r := w.apply(op, at)
 	if w.Landed != nil {
-		w.Landed(op, at, &r)
+		w.Landed(op, at, r.Outcome)
 	}
 	return r
 }
