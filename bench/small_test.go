@@ -121,8 +121,8 @@ func record(b *testing.B, seed uint64) (t tape) {
 			t.stores = append(t.stores, bucket.Name)
 		}
 		s.Laws = &ends{&t}
-		s.W.Landed = func(op *core.Op, at world.When, r *core.Reply) {
-			if r.Outcome == core.Unknown || r.Outcome == core.NoSpace {
+		s.W.Landed = func(op *core.Op, at world.When, o core.Outcome) {
+			if o == core.Unknown || o == core.NoSpace {
 				return
 			}
 			if !s.W.Meta.Alive(at.Session) {
@@ -131,7 +131,7 @@ func record(b *testing.B, seed uint64) (t tape) {
 				sessions[at.Session] = true
 				t.sessions = append(t.sessions, at.Session)
 			}
-			t.add(op, at, r.Outcome)
+			t.add(op, at, o)
 		}
 	}
 	run(b, c)
