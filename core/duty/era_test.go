@@ -487,6 +487,34 @@ func TestEraOfALostSlot(t *testing.T) {
 	l.settledCheck("end")
 }
 
+// The standing tail object is gone: it is reported, and the stream goes on in a
+// new one.
+func TestEraOfALostTailObject(t *testing.T) {
+	l := newLab(t)
+	l.mint("s", 1, core.Standard)
+	l.create(1, 0)
+	l.batch("s", 1, false, []append1{{1, 3}})
+	l.ripe(core.Standard)
+	l.era().run()
+	for o := range l.objs {
+		if strings.HasPrefix(o.Key, "data/") {
+			delete(l.objs, o)
+			l.taken[o] = true
+		}
+	}
+	l.batch("s", 1, false, []append1{{1, 2}})
+	l.ripe(core.Standard)
+	p := l.era()
+	p.run()
+	if p.notes[core.NoteLost] != 3 || len(l.keys("due/denorm")) != 0 {
+		t.Errorf("%d records reported lost, markers %v", p.notes[core.NoteLost], l.keys("due/denorm"))
+	}
+	l.settleDown()
+	if got := l.read(1); got != l.want[1][3*recordSize:] {
+		t.Errorf("reads %q", got)
+	}
+}
+
 // One damaged row stops its stream, not the others, and its marker is parked: the
 // slots stay.
 func TestEraOfADamagedRow(t *testing.T) {

@@ -133,6 +133,9 @@ func (l *lab) holds(op *core.Op, o core.Obj, c *format.Chunk) {
 
 func (l *lab) holdsEntry(op *core.Op, o core.Obj, e *format.Entry, mark uint64) {
 	b, ok := l.objs[o]
+	if !ok && l.taken[o] {
+		return
+	}
 	if !ok {
 		l.t.Errorf("%d: after %s: a live entry names %v, which does not stand", l.now, op, o)
 		return

@@ -41,6 +41,7 @@ type member struct {
 	seen      uint64 // where the chain's rows ended when first seen whole: a live writer adds more
 	stop      uint64 // the row that begins here names a slot that is gone; with gone
 	gone      string // the slot's object key; "": none is
+	noFill    bool   // the tail object is gone: what is settled starts a new one
 	tries     uint8
 
 	covered uint64         // no row of the chain that ends at or below it stands
@@ -138,7 +139,7 @@ func (m *member) Step(t core.Turn, e *core.Env, j *memberJob, w *warming) core.V
 
 // again derives the next window from what stands now.
 func (m *member) again() {
-	*m = member{moved: m.moved, seen: m.seen, stop: m.stop, gone: m.gone, tries: m.tries, covered: m.covered}
+	*m = member{moved: m.moved, seen: m.seen, stop: m.stop, gone: m.gone, noFill: m.noFill, tries: m.tries, covered: m.covered}
 	if m.covered > 0 { // the catalog row that was put last is the next window's Before
 		m.from = m.covered - 1
 	}
@@ -221,6 +222,9 @@ func (m *member) choose(t core.Turn, e *core.Env, j *memberJob) (v core.Verdict,
 	if m.moved {
 		trigger = 0
 	}
+	if m.noFill {
+		m.before = plan.Held{}
+	}
 	w, err := plan.Choose(&e.Dials, &e.Stores, &plan.Choice{
 		Bucket: m.bucket, ID: j.id, Stream: m.stream, Watermark: m.watermark, Before: m.before, Rows: m.rows, Trigger: trigger,
 	})
@@ -255,7 +259,7 @@ func (m *member) choose(t core.Turn, e *core.Env, j *memberJob) (v core.Verdict,
 func (m *member) settled(t core.Turn, v core.Verdict, j *memberJob) (core.Verdict, bool) {
 	o, du := &m.window.Output, &m.rewrite.Durable
 	if v == core.Broken {
-		return m.broken(o, j)
+		return m.broken(t, o, j)
 	}
 	if v == core.Again && m.tries < memberTries { // derived anew at once: it may have been deleted meanwhile
 		m.tries++
@@ -290,13 +294,20 @@ func (m *member) settled(t core.Turn, v core.Verdict, j *memberJob) (core.Verdic
 	return core.Working, false
 }
 
-// broken takes an output that cannot be made. Where a slot is gone, the rows
-// before the first that names it can still be settled; then the batch that the
-// slot belongs to decides.
-func (m *member) broken(o *plan.Output, j *memberJob) (core.Verdict, bool) {
+// broken takes an output that cannot be made. Where the tail object is gone, it is
+// reported and left as it is named (its store may be the wrong one), and a new one
+// is begun. Where a slot is gone, the rows before the first that names it can still
+// be settled; then the batch that the slot belongs to decides.
+func (m *member) broken(t core.Turn, o *plan.Output, j *memberJob) (core.Verdict, bool) {
 	m.fault = m.rewrite.Fault
-	if m.fault != protocol.SourceGone || o.Revise && m.rewrite.Source == 0 {
+	switch {
+	case m.fault != protocol.SourceGone:
 		return core.Broken, true
+	case o.Revise && m.rewrite.Source == 0:
+		t.NoteOf(core.NoteLost, int64(o.Base().Count), o.BaseKey().Key())
+		m.noFill = true
+		m.again()
+		return core.Working, false
 	}
 	for i := range o.Claims {
 		if c := &o.Claims[i]; c.Source == m.rewrite.Source {
