@@ -34,10 +34,11 @@ const (
 	tagParked
 	tagNumber
 	tagRetentionMark
+	tagGone
 )
 
 var tagNames = [...]string{"?", "ref row", "chain constants", "chain head", "chain cursors", "stream descriptor", "writer record",
-	"settle marker", "reap marker", "trim-check marker", "teardown marker", "batch marker", "intent", "parked marker", "number", "retention marker"}
+	"settle marker", "reap marker", "trim-check marker", "teardown marker", "batch marker", "intent", "parked marker", "number", "retention marker", "irrevocable record"}
 
 // writer appends a value's fields: unsigned numbers as varints, signed ones
 // zigzag, strings with their length before them.
@@ -240,9 +241,11 @@ func (w *writer) stores(ss []core.Store) {
 // MaxStores is how many stores a chain's bucket set has at most.
 const MaxStores = 3
 
-func (r *reader) stores() []core.Store {
+func (r *reader) stores() []core.Store { return r.storesUpTo(MaxStores) }
+
+func (r *reader) storesUpTo(most int) []core.Store {
 	n := r.count(1)
-	r.check(n <= MaxStores, "more stores than a bucket set has")
+	r.check(n <= most, "more stores than there may be")
 	if r.why != "" || n == 0 {
 		return nil
 	}

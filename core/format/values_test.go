@@ -113,6 +113,9 @@ func codecs() []codec {
 			total := drawSize(t)
 			return Writer{drawText(t), rapid.Uint64().Draw(t, "epoch"), rapid.Uint64().Draw(t, "end"), total, rapid.Int64Range(0, total).Draw(t, "base")}
 		}, Writer{"s1", 3, 12, 1000, 8}, "010602733103"+"0ce80708"),
+		of("Gone", Gone.Encode, DecodeGone, func(t *rapid.T) Gone {
+			return Gone{GonePhase(rapid.IntRange(1, 3).Draw(t, "phase")), drawMs(t), drawMs(t), drawStores(t)}
+		}, Gone{GoneSwept, 5, 9, []core.Store{"a", "b"}}, "0110020a120201610162"),
 		of("RetentionMark", RetentionMark.Encode, DecodeRetentionMark, func(t *rapid.T) RetentionMark {
 			return RetentionMark{drawAttempts(t), rapid.Uint32().Draw(t, "policy")}
 		}, RetentionMark{2, 3}, "010f0203"),

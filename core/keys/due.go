@@ -258,6 +258,13 @@ func DenormChain(shard int, star string, epoch uint64) (from, end string) {
 	return prefixRange(string(append(appendHex(append(b, '~'), epoch, wide), '~')))
 }
 
+// DenormStar holds the batch markers of every chain of a star in one shard, by
+// epoch and first slot.
+func DenormStar(shard int, star string) (from, end string) {
+	d := Due{Queue: Denorm, Shard: shard}
+	return prefixRange(string(append(append(d.prefix(nil), escape(star)...), '~')))
+}
+
 // Park is where a marker stands that failed for good, with its reason.
 func Park(q Queue, key string) string { return "park/" + q.String() + "/" + key }
 

@@ -35,6 +35,7 @@ func TestGoldenKeys(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Star("s1"), "star/s1"},
 		{Auditor("a"), "auditor/a"},
+		{Gone("s1"), "gone/s1"},
 		{ChainConst("s1", 3), "chain/s1/0000000000000003/const"},
 		{ChainHead("s1", 3), "chain/s1/0000000000000003/head"},
 		{ChainTrim("s1", 3), "chain/s1/0000000000000003/trim"},
@@ -155,7 +156,7 @@ func TestNamesRefusedByName(t *testing.T) {
 // made draws one key of any kind, and the function that parses it and makes it again.
 func made(t *rapid.T) (key string, again func(string) (string, error)) {
 	star, epoch, n := drawName(t), drawNumber(t), drawNumber(t)
-	switch rapid.IntRange(0, 15).Draw(t, "kind") {
+	switch rapid.IntRange(0, 16).Draw(t, "kind") {
 	case 0:
 		return Star(star), func(k string) (string, error) { s, err := ParseStar(k); return Star(s), err }
 	case 1:
@@ -190,6 +191,8 @@ func made(t *rapid.T) (key string, again func(string) (string, error)) {
 		return Slot(star, epoch, n), func(k string) (string, error) { s, e, n, err := ParseSlot(k); return Slot(s, e, n), err }
 	case 14:
 		return drawSettled(t).Key(), func(k string) (string, error) { s, err := ParseSettled(k); return s.Key(), err }
+	case 15:
+		return Gone(star), func(k string) (string, error) { s, err := ParseGone(k); return Gone(s), err }
 	}
 	again = func(k string) (string, error) { d, err := ParseDue(k); return d.Key(), err }
 	key = drawDue(t).Key()
@@ -336,6 +339,10 @@ func TestRowRanges(t *testing.T) {
 			t.Fatalf("%q has the prefix %q", Slot(star2, other, last), p)
 		}
 		check(Star(star), true, ranged(StarRange()), rangeEnd(StarRange()))
+		check(Gone(star), true, ranged(GoneRange()), rangeEnd(GoneRange()))
+		start, end = DenormStar(3, star)
+		check(DueDenorm(3, star2, id, other), star == star2, start, end)
+		check(DueDenorm(2, star, id, other), false, start, end)
 		check(Auditor(star), true, ranged(AuditorsRange()), rangeEnd(AuditorsRange()))
 		check(Stream(id), true, ranged(StreamsRange()), rangeEnd(StreamsRange()))
 		check(ChainConst(star, id), true, ranged(ChainsRange()), rangeEnd(ChainsRange()))
@@ -394,6 +401,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if s, err := ParseStar(k); true {
 			try(Star(s), err)
+		}
+		if s, err := ParseGone(k); true {
+			try(Gone(s), err)
 		}
 		if s, e, p, err := ParseChain(k); true {
 			try(ChainPrefix(s, e)+p, err)

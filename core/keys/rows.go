@@ -18,6 +18,16 @@ func ParseStar(key string) (star string, err error) { return parseName("star/", 
 // StarRange holds every Star row.
 func StarRange() (from, end string) { return prefixRange("star/") }
 
+// Gone is the irrevocable record of a star that is being decommissioned, or was:
+// its name never registers or mints again.
+func Gone(star string) string { return "gone/" + escape(star) }
+
+// ParseGone is the inverse of Gone.
+func ParseGone(key string) (star string, err error) { return parseName("gone/", key) }
+
+// GoneRange holds every Gone row.
+func GoneRange() (from, end string) { return prefixRange("gone/") }
+
 // Auditor is the registration of an auditor that is alive (leased).
 func Auditor(id string) string { return "auditor/" + escape(id) }
 
