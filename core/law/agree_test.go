@@ -304,6 +304,7 @@ func TestMoves(t *testing.T) {
 	head := func(s format.ChainState, checkpoint, cut uint64) string {
 		return format.ChainHead{State: s, Checkpoint: checkpoint, Cut: cut}.Encode()
 	}
+	gone := func(p format.GonePhase) string { return format.Gone{Phase: p, Stores: both2}.Encode() }
 	for _, c := range []struct {
 		name, key, was, is string
 		bad                bool
@@ -328,6 +329,11 @@ func TestMoves(t *testing.T) {
 		{"a counter falls", keys.CounterEpoch, format.EncodeNumber(5), format.EncodeNumber(4), true},
 		{"a mint falls", keys.Mint("s", 0), format.EncodeNumber(5), format.EncodeNumber(4), true},
 		{"the generation falls", keys.GenerationKey, format.EncodeNumber(5), format.EncodeNumber(4), true},
+		{"a decommission goes on", keys.Gone("s"), gone(1), gone(2), false},
+		{"a decommission sweeps anew", keys.Gone("s"), gone(2), gone(2), false},
+		{"a decommission goes back", keys.Gone("s"), gone(3), gone(2), true},
+		{"a decommission skips a sweep", keys.Gone("s"), gone(1), gone(3), true},
+		{"an irrevocable record goes", keys.Gone("s"), gone(3), "", true},
 		{"a counter goes", keys.CounterEpoch, format.EncodeNumber(5), "", true},
 		{"a chain goes", keys.ChainHead("s", 1), head(4, 5, 5), "", false},
 		{"what does not decode", keys.Trim(1), "?", format.EncodeNumber(4), false},

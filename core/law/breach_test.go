@@ -30,6 +30,10 @@ func (w *world) cursors(epoch uint64, change func(*format.ChainTrim)) {
 	edit(w, keys.ChainTrim("s1", epoch), format.DecodeChainTrim, change)
 }
 
+func (w *world) gone(star string, p format.GonePhase) {
+	w.put(keys.Gone(star), format.Gone{Phase: p, Since: 1, Stores: both2}.Encode())
+}
+
 func (w *world) stream9(change func(*format.Stream)) {
 	edit(w, keys.Stream(9), format.DecodeStream, change)
 }
@@ -64,6 +68,7 @@ var decodeBreaches = []breach{
 	{"a damaged marker", 0, "damaged", func(w *world) { w.put(w.key("due/reap/", ""), "?") }, nil},
 	{"a damaged intent", 0, "damaged", func(w *world) { w.put(w.key("due/orphan/", condemnedAt.Key()), "?") }, nil},
 	{"a damaged batch marker", 0, "damaged", func(w *world) { w.put(w.key("due/denorm/", ""), "?") }, nil},
+	{"a damaged irrevocable record", 0, "damaged", func(w *world) { w.put(keys.Gone("s1"), "?") }, func(w *world) { w.gone("s1", format.GoneDraining) }},
 	{"a damaged descriptor", 0, "damaged", func(w *world) { w.put(keys.Stream(9), "?") }, nil},
 	{"a damaged watermark", 0, "damaged", func(w *world) { w.put(keys.Trim(9), "?") }, nil},
 	{"a damaged head", 0, "damaged", func(w *world) { w.put(keys.ChainHead("s1", 3), "?") }, nil},
@@ -154,7 +159,24 @@ var watchBreaches = []breach{
 }
 
 var slotBreaches = []breach{
-	{"a slot of a chain without a record", 1, "no record", func(w *world) { w.bodies[core.Obj{Store: "a", Key: keys.Slot("s9", 3, 1)}] = "" }, nil},
+	{"a slot of a chain without a record", 1, "no record", func(w *world) { w.bodies[core.Obj{Store: "a", Key: keys.Slot("s9", 3, 1)}] = "" }, func(w *world) {
+		w.bodies[core.Obj{Store: "a", Key: keys.Slot("s9", 3, 1)}] = ""
+		w.gone("s9", format.GoneDraining)
+	}},
+	{"a slot that comes back once the star is decommissioned", 1, "no record", func(w *world) {
+		w.bodies[core.Obj{Store: "a", Key: keys.Slot("s9", 3, 1)}] = ""
+		w.gone("s9", format.GoneDone)
+	}, func(w *world) {
+		w.bodies[core.Obj{Store: "a", Key: keys.Slot("s9", 3, 1)}] = ""
+		w.gone("s9", format.GoneSwept)
+	}},
+	{"a slot below trimmed of a star under decommission", 1, "below trimmed", func(w *world) {
+		w.slot("s1", 3, 0, both2[:1], chunk{8, 0, 2}) // the chain is not settled: the sweep is not its watcher
+		w.gone("s1", format.GoneDraining)
+	}, func(w *world) {
+		w.bodies[core.Obj{Store: "a", Key: keys.Slot("s0", 1, 0)}] = format.Fence("s0", 1, 0)
+		w.gone("s0", format.GoneDraining)
+	}},
 	{"an incomplete record", 1, "incomplete", func(w *world) { w.del(keys.ChainTrim("s0", 1)) }, func(w *world) {
 		for _, k := range []string{keys.ChainTrim("s0", 1), keys.ChainHead("s0", 1), keys.ChainConst("s0", 1)} {
 			w.del(k)
@@ -176,7 +198,11 @@ var slotBreaches = []breach{
 	}, func(w *world) { w.park(w.key("due/trimcheck/", "")) }},
 	{"a slot that is too far above the cut", 1, "no sweep", func(w *world) { w.slot("s1", 2, 6, both2[:1], chunk{8, 0, 2}) },
 		func(w *world) { w.slot("s1", 2, 5, both2[1:], chunk{8, 0, 2}) }},
-	{"a slot of a settled chain", 1, "is settled", func(w *world) { w.bodies[core.Obj{Store: "a", Key: keys.Slot("s0", 1, 2)}] = format.Fence("s0", 1, 2) }, nil},
+	{"a slot of a settled chain", 1, "is settled", func(w *world) { w.bodies[core.Obj{Store: "a", Key: keys.Slot("s0", 1, 2)}] = format.Fence("s0", 1, 2) }, func(w *world) {
+		w.bodies[core.Obj{Store: "a", Key: keys.Slot("s0", 1, 2)}] = format.Fence("s0", 1, 2)
+		w.gone("s0", format.GoneDraining)
+	}},
+	{"a chain of a star that is decommissioned", 8, "a row of the chain stands", func(w *world) { w.gone("s0", format.GoneDone) }, func(w *world) { w.gone("s0", format.GoneSwept) }},
 	{"a batch marker off the schedule", 1, "no schedule row", func(w *world) { w.del(w.key("sched/denorm/", "")) }, func(w *world) {
 		w.del(w.key("sched/denorm/", ""))
 		w.batch(func(m *format.BatchMark) { m.Parked = true })

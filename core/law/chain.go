@@ -123,6 +123,10 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 		bad = j.judgeBatch(b, bad)
 	}
 	key := keys.ChainHead(c.id.star, c.id.epoch)
+	gone := j.gones[c.id.star]
+	if gone.ok() && gone.v.Phase == format.GoneDone && (c.recorded() || c.settles+c.trimchecks+len(c.batches) > 0) {
+		bad = append(bad, Breach{8, key, "the star is decommissioned, and a row of the chain stands"})
+	}
 	switch {
 	case c.blind():
 		return bad // law 0 says so; its slots are nobody's to delete
@@ -139,7 +143,7 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 	for _, s := range c.slots {
 		for _, o := range s.objects {
 			j.evaluated(1)
-			if why := c.unwatched(o); why != "" {
+			if why := c.unwatched(o, gone.here && (gone.blind || gone.v.Phase != format.GoneDone)); why != "" {
 				bad = append(bad, Breach{1, name(o.o), why})
 			}
 		}
@@ -175,12 +179,17 @@ func (j *Judge) judgeCursors(c *chain, key string, bad []Breach) []Breach {
 // cut, which itself lies at most one above, may have fenced one more from there.
 const sweeps = 2
 
-// unwatched says why nothing will ever come for a slot's object, or "".
-func (c *chain) unwatched(o *object) string {
+// unwatched says why nothing will ever come for a slot's object, or "". While a
+// decommission is under way its two sweeps come for whatever no duty comes for any
+// more; what still owes its rewrite, or its trim, must be watched as ever.
+func (c *chain) unwatched(o *object, swept bool) string {
+	h, t := &c.head.v, &c.trim.v
+	if swept && (!c.recorded() || h.State == format.ChainSettled && (o.slot >= h.Checkpoint || o.slot < t.Trimmed)) {
+		return ""
+	}
 	if !c.recorded() {
 		return "the chain has no record"
 	}
-	h, t := &c.head.v, &c.trim.v
 	if !slices.Contains(c.consts.v.Stores, o.o.Store) {
 		return "the store is not in the chain's bucket set"
 	}

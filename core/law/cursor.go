@@ -10,7 +10,8 @@ import (
 
 // Monotone judges law 5 on two versions of one row, of which next follows prev;
 // Rev 0 means that the row is absent. Cursors, watermarks, ends and counters only
-// rise; constants never change; a tombstone never comes to life again. What does
+// rise; constants never change; a tombstone never comes to life again, and nor does
+// a star that was decommissioned, phase by phase. What does
 // not decode is law 0's affair.
 func Monotone(prev, next core.Row) []Breach {
 	bs, _ := monotone(prev, next)
@@ -27,14 +28,14 @@ func monotone(prev, next core.Row) (bad []Breach, known bool) {
 	}
 	head, _, _ := strings.Cut(key, "/")
 	switch head {
-	case "chain", "stream", "trim", "writer", "mint", "counter", "generation":
+	case "chain", "stream", "trim", "writer", "mint", "counter", "generation", "gone":
 	default:
 		return nil, false
 	}
 	if prev.Rev == 0 || next.Rev == 0 {
 		// Rows come and go: the record of a chain that is gone, what served a stream
-		// that is torn down. Counters stay.
-		refuse(prev.Rev == 0 || head != "counter" && head != "generation", "the row is gone")
+		// that is torn down. Counters stay, and what is irrevocable.
+		refuse(prev.Rev == 0 || head != "counter" && head != "generation" && head != "gone", "the row is gone")
 		return bad, true
 	}
 	switch head {
@@ -44,6 +45,10 @@ func monotone(prev, next core.Row) (bad []Breach, known bool) {
 		a, b, ok := both(format.DecodeStream, prev, next)
 		refuse(!ok || !a.Deleted || b.Deleted, "the stream was deleted, and lives again")
 		refuse(!ok || a.Bucket == b.Bucket && a.Born == b.Born, "the id was given out again")
+	case "gone":
+		a, b, ok := both(format.DecodeGone, prev, next)
+		refuse(!ok || a.Phase <= b.Phase, "the decommission went back")
+		refuse(!ok || b.Phase <= a.Phase+1, "the decommission skipped a sweep")
 	case "writer":
 		a, b, ok := both(format.DecodeWriter, prev, next)
 		refuse(!ok || a.End <= b.End, "the writer's end fell")

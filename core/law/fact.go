@@ -97,6 +97,8 @@ func (j *Judge) readKind(f *fact, on bool) {
 			_, err = format.DecodeNumber(f.row.Val)
 			f.check(err)
 		}
+	case "gone":
+		j.readGone(f, on)
 	case "counter", "generation":
 		j.readNumber(f, on)
 	default:
@@ -183,6 +185,24 @@ func (j *Judge) readChain(f *fact, on bool) {
 	// Whether a slot keeps an acknowledged chunk depends on constants and head.
 	for id := range c.holds {
 		j.touchStream(j.stream(id))
+	}
+}
+
+// readGone reads the irrevocable record of a star: it bears on all of its chains.
+func (j *Judge) readGone(f *fact, on bool) {
+	star, err := keys.ParseGone(f.row.Key)
+	if !f.check(err) {
+		return
+	}
+	v, err := format.DecodeGone(f.row.Val)
+	f.check(err)
+	if delete(j.gones, star); on {
+		j.gones[star] = value[format.Gone]{here: true, blind: err != nil, v: v}
+	}
+	for _, c := range j.chains {
+		if c.id.star == star {
+			j.touchChain(c)
+		}
 	}
 }
 

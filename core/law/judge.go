@@ -2,6 +2,7 @@ package law
 
 import (
 	"nova/core"
+	"nova/core/format"
 )
 
 // ChangeKind says what changed.
@@ -43,6 +44,7 @@ type Judge struct {
 	objects    map[core.Obj]*object
 	streams    map[uint64]*stream
 	chains     map[chainID]*chain
+	gones      map[string]value[format.Gone] // irrevocable records, by star
 	groups     map[groupID]*group
 	deposits   map[chunkID][]*object // slots that hold a chunk
 	lives      map[lifeID]*life
@@ -61,7 +63,7 @@ func NewJudge(d *core.Dials, st *core.Stores, ck Checksum) *Judge {
 	return &Judge{
 		d: d, st: st, ck: ck,
 		rows: map[string]*fact{}, objects: map[core.Obj]*object{}, streams: map[uint64]*stream{},
-		chains: map[chainID]*chain{}, groups: map[groupID]*group{}, deposits: map[chunkID][]*object{},
+		chains: map[chainID]*chain{}, gones: map[string]value[format.Gone]{}, groups: map[groupID]*group{}, deposits: map[chunkID][]*object{},
 		lives: map[lifeID]*life{}, standing: map[any][]Breach{},
 	}
 }

@@ -56,6 +56,18 @@ func AtRest(s *Snapshot) (bad []Breach) {
 			} else if clocks[clock]++; clocks[clock] > 1 {
 				refuse(key, "another clock ticks for the same thing")
 			}
+		case "gone":
+			if x, err := format.DecodeGone(s.Rows[i].Val); err == nil && x.Phase != format.GoneDone {
+				refuse(key, "a decommission is not finished")
+			}
+		case "mint":
+			if star, _, err := keys.ParseMint(key); err == nil && r.gone[star] {
+				refuse(key, "the star is decommissioned, and a row of it stands")
+			}
+		case "star":
+			if star, err := keys.ParseStar(key); err == nil && r.gone[star] {
+				refuse(key, "the star is decommissioned, and a row of it stands")
+			}
 		case "stream":
 			if x, err := format.DecodeStream(s.Rows[i].Val); err == nil && x.Deleted {
 				refuse(key, "a tombstone is left")
@@ -86,13 +98,14 @@ func AtRest(s *Snapshot) (bad []Breach) {
 
 // rest is what AtRest needs to know of the rows.
 type rest struct {
+	gone   map[string]bool  // stars that are decommissioned
 	aged   map[uint64]bool  // live streams with an age policy
 	newest map[chainID]bool // the newest epochs of stars that are alive
 	named  map[lifeID]bool  // settled objects that rows name
 }
 
 func readRest(s *Snapshot) rest {
-	r := rest{aged: map[uint64]bool{}, newest: map[chainID]bool{}, named: map[lifeID]bool{}}
+	r := rest{gone: map[string]bool{}, aged: map[uint64]bool{}, newest: map[chainID]bool{}, named: map[lifeID]bool{}}
 	alive := map[string]bool{}
 	for i := range s.Rows {
 		if star, err := keys.ParseStar(s.Rows[i].Key); err == nil {
@@ -101,6 +114,10 @@ func readRest(s *Snapshot) rest {
 	}
 	for i := range s.Rows {
 		row := &s.Rows[i]
+		if star, err := keys.ParseGone(row.Key); err == nil {
+			x, err := format.DecodeGone(row.Val)
+			r.gone[star] = err == nil && x.Phase == format.GoneDone
+		}
 		if id, err := keys.ParseStream(row.Key); err == nil {
 			x, err := format.DecodeStream(row.Val)
 			r.aged[id] = err == nil && !x.Deleted && x.MaxAge > 0

@@ -53,6 +53,15 @@ func TestAtRest(t *testing.T) {
 			w.put(keys.ChainHead("s1", 2), format.ChainHead{State: format.ChainSwept, Checkpoint: 4, Cut: 4}.Encode())
 		}},
 		{"a tombstone", "tombstone", func(w *world) { w.put(keys.Stream(10), format.Stream{Deleted: true}.Encode()) }},
+		{"a decommission under way", "not finished", func(w *world) { w.gone("s9", format.GoneSwept) }},
+		{"a mint row of a decommissioned star", "is decommissioned", func(w *world) {
+			w.put(keys.Mint("s9", core.Express), format.EncodeNumber(3))
+			w.gone("s9", format.GoneDone)
+		}},
+		{"a decommissioned star that is alive", "is decommissioned", func(w *world) {
+			w.put(keys.Star("s9"), "")
+			w.gone("s9", format.GoneDone)
+		}},
 		{"an upload", "upload", func(w *world) { w.uploads[Upload{"a", oldAt.Key(), "u"}] = true }},
 		{"a slot", "no settled", func(w *world) { w.slot("s1", 3, 4, both2[:1], acked) }},
 		{"an object that no row names", "no row names", func(w *world) { w.settledObj(oldAt, spans1) }},
