@@ -150,6 +150,10 @@ func (s *Sim) emit(p *Proc, eff *core.Effect) {
 	s.serial++
 	e := &pending{p: p, at: eff.At, op: eff.Op, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
 	p.pend = append(p.pend, e)
+	s.Count.Laws[LawBudget]++
+	if len(p.pend) > s.budget {
+		s.Breach(LawBudget, "%s has %d effects in flight, more than any of its widths allow (%d)", p.Name, len(p.pend), s.budget)
+	}
 	s.Count.Ops[e.op.Kind]++
 	switch e.op.Kind {
 	case core.KWait:

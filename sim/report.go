@@ -61,11 +61,13 @@ type Report struct {
 	Sum     uint64  // the run's fingerprint: two runs with one fingerprint are one
 	Virtual core.Ms // how long the run was, in its own time
 	Choices []uint32
+
+	given Config // what the run was told, beside its seed
 }
 
 func (s *Sim) report() *Report {
 	s.Count.Runs = 1
-	return &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Choices: s.tape.Played()}
+	return &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Choices: s.tape.Played(), given: s.given}
 }
 
 // Again is the command that repeats the run.

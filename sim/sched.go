@@ -30,6 +30,9 @@ func (s *Sim) run() {
 			break
 		}
 	}
+	if s.Instant {
+		return
+	}
 	s.calm()
 	if s.clients == nil {
 		for s.breach == nil && s.step() {

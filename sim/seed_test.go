@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -133,10 +132,8 @@ type found struct {
 	r    *sim.Report
 }
 
-var numbers = regexp.MustCompile("[0-9a-f]*[0-9][0-9a-f]*")
-
 func (b breaches) add(seed uint64, r *sim.Report) {
-	k := r.Breach.Law.String() + numbers.ReplaceAllString(r.Breach.What, "#")
+	k := shrink.Kind(r.Breach)
 	f := b[k]
 	if f == nil {
 		f = &found{seed: seed, r: r}

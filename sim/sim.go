@@ -18,6 +18,7 @@ type Config struct {
 	Dials   *core.Dials  // nil: drawn
 	Effects int          // replies delivered before faults and clients stop; 0: drawn
 	Log     io.Writer    // one line an event, if not nil
+	Instant bool         // the run ends when its faults would stop: only what breaks at once is looked for
 	NoLaws  bool         // for benchmarks: nothing is judged
 	Laws    bool         // evaluate the laws after every change
 	// Scene adds the actors and the clients. It is called once, before the first step.
@@ -46,6 +47,7 @@ type Sim struct {
 	Laws   Laws
 	Count  Count
 
+	given   Config
 	clients Clients
 	tape    *Tape
 	now     core.Ms
@@ -60,6 +62,7 @@ type Sim struct {
 	style    style
 	favoured string // an actor that the style favours, or neglects
 	busy     int    // of a hundred steps, how many are a client's
+	budget   int    // effects that one process may have in flight
 	skewFrom core.Ms
 	faulty   bool // faults strike
 	metaDown bool
@@ -73,7 +76,7 @@ const Epoch = core.Ms(1_000_000)
 
 // newSim makes a run that has not begun.
 func newSim(c Config) *Sim {
-	s := &Sim{Config: c, now: Epoch, running: map[string]*Proc{}}
+	s := &Sim{Config: c, given: c, now: Epoch, running: map[string]*Proc{}}
 	s.tape = NewTape(c.Seed)
 	if c.Choices != nil {
 		s.tape = ReplayTape(c.Choices)
@@ -99,7 +102,16 @@ func newSim(c Config) *Sim {
 	s.busy = 2 + s.tape.Choose(20)
 	s.skewFrom = -core.Ms(s.tape.Choose(int(s.Dials.Skew) + 1))
 	s.Laws = noLaws{}
+	s.budget = inFlight(&s.Dials)
 	return s
+}
+
+// inFlight is the most effects that a process can have in flight: for each queue
+// that it drains, each lane's widest group; for a star its pipeline, opens and
+// absorbing. A slot goes to as many as three stores.
+func inFlight(d *core.Dials) int {
+	lane := max(d.ProbeWidth, d.MemberWidth*max(d.PartWidth, d.FootersAbreast, 2), 3*d.DeleteBatch, 3*d.Pipeline, d.StreamsPerTxn*2, d.TeardownWidth*d.ProbeWidth)
+	return 16 + 8*d.DrainWidth*lane + 8*d.Pipeline
 }
 
 // Now is the true time.

@@ -68,6 +68,7 @@ func (s *Sim) strike(e *pending) faults.Kind {
 
 // hit is what a kind of fault does.
 func (s *Sim) hit(k faults.Kind, e *pending) {
+	s.Count.Laws[LawStrikes]++
 	s.logf(e.p, "FAULT", "%s at %s %s", k, e.at, &e.op)
 	switch k {
 	case faults.CutBefore, faults.CutUpload:
