@@ -93,6 +93,14 @@ const (
 	NoteGCMoved
 	NoteGCAbandoned
 	NoteLost // a range is truly lost
+	// Decommission.
+	NoteStarGone      // the irrevocable record was written; Key is the star
+	NoteStarRefused   // a star that was decommissioned tried to register; Key is the star
+	NoteDenormRipened // batch markers ripened by the force-drain
+	NoteMarkerMoot    // markers of chains that are settled and trimmed were resolved
+	NoteChainReaped   // chain records went
+	NotePrefixSwept   // objects that the sweep of a dead star's prefix deleted
+	NoteDecommissioned
 
 	NoteKinds
 )
@@ -112,6 +120,7 @@ var noteNames = [NoteKinds]string{
 	"foreign", "far-ahead", "stray-sched", "backlog", "oldest",
 	"teardown-gated", "teardown-walked", "teardown-final", "retention-trimmed", "retention-rearmed",
 	"gc-moved", "gc-abandoned", "lost",
+	"star-gone", "star-refused", "denorm-ripened", "marker-moot", "chain-reaped", "prefix-swept", "decommissioned",
 }
 
 func (k NoteKind) String() string {

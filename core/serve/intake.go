@@ -42,6 +42,10 @@ func (s *Star) place(t core.Turn, e *core.Env, r Request) bool {
 	case VerbClose:
 		s.closing, s.closeID = true, r.ID
 	case VerbOpen:
+		if s.step == starRefuse {
+			s.answer(Answer{Outcome: Failed, ID: r.ID, Reason: Gone})
+			return true
+		}
 		if len(s.waiting) >= maxWaiting {
 			s.answer(Answer{Outcome: Failed, ID: r.ID, Reason: Busy})
 			return true

@@ -154,7 +154,7 @@ func (m *Mint) writes(t core.Turn, e *core.Env, reg core.Mark) []core.Write {
 		return core.Put(keys.DueSettle(shard, at, star, epoch), format.SettleMark{}.Encode())
 	}
 	ws := []core.Write{
-		core.If(reg), core.If(m.counter.Mark), core.If(m.newest.Mark),
+		core.If(reg), core.Missing(keys.Gone(star)), core.If(m.counter.Mark), core.If(m.newest.Mark),
 		core.Put(m.counter.Key, format.EncodeNumber(epoch)),
 		core.Put(m.newest.Key, format.EncodeNumber(epoch)),
 		core.Put(keys.ChainConst(star, epoch), c.Encode()),

@@ -23,13 +23,15 @@ const (
 	Lost             // read: the range is truly lost
 	Missing          // read: an object is not there; the plan is too old, or the promise is broken
 	Expired          // read: the plan has outlived its time
+	Gone             // the star was decommissioned: its name never serves again
 
 	reasons
 )
 
 var reasonNames = [reasons]string{"none", "no such stream", "the stream is deleted", "the stream is not open here", "another star leads the stream",
 	"undecided", "the star is closing", "the star is busy", "damaged", "malformed", "the address is taken", "the name cannot be a key",
-	"the age policy is out of bounds", "beyond the end", "trimmed", "lost", "missing", "the plan has expired"}
+	"the age policy is out of bounds", "beyond the end", "trimmed", "lost", "missing", "the plan has expired",
+	"the star was decommissioned: start it under another name"}
 
 func (r Reason) String() string {
 	if r < reasons {

@@ -56,6 +56,8 @@ type starStep uint8
 const (
 	starRegister starStep = iota
 	starWhose
+	starGone
+	starRefuse
 	starMint
 	starRun
 	starRollMint
@@ -120,7 +122,7 @@ func (s *Star) phase(t, root core.Turn, e *core.Env) {
 	switch s.step {
 	case starRegister: // 1. Register. A key of an earlier session is waited for, never overwritten.
 		re, ok := s.call.AwaitFunc(t, func() core.Op {
-			return core.Txn(core.Missing(keys.Star(s.Name)), core.PutLeased(keys.Star(s.Name), e.Process))
+			return core.Txn(core.Missing(keys.Star(s.Name)), core.Missing(keys.Gone(s.Name)), core.PutLeased(keys.Star(s.Name), e.Process))
 		})
 		if !ok {
 			return
@@ -137,8 +139,24 @@ func (s *Star) phase(t, root core.Turn, e *core.Env) {
 			s.registered(re.Row(keys.Star(s.Name)).Mark)
 		case s.closing:
 			s.step = starAnswer
+		case re.Outcome == core.Absent:
+			s.step = starGone
 		default:
 			s.rest(starRegister)
+		}
+	case starGone: // A name that was decommissioned never serves again.
+		re, ok := s.call.AwaitFunc(t, func() core.Op { return core.Get(keys.Gone(s.Name)) })
+		switch {
+		case !ok:
+		case re.Outcome == core.OK:
+			t.NoteOf(core.NoteStarRefused, 1, s.Name)
+			s.refuse()
+		default:
+			s.rest(starRegister)
+		}
+	case starRefuse: // It refuses whatever it is asked, until it is closed.
+		if s.closing {
+			s.step = starAnswer
 		}
 	case starMint: // 2. Mint.
 		s.stepMint(t, e, starRun)
@@ -154,6 +172,14 @@ func (s *Star) phase(t, root core.Turn, e *core.Env) {
 }
 
 func (s *Star) registered(m core.Mark) { s.reg, s.step = m, starMint }
+
+// refuse answers what waits, and from now on all that comes.
+func (s *Star) refuse() {
+	for _, r := range s.waiting {
+		s.answer(Answer{Outcome: Failed, ID: r.ID, Reason: Gone})
+	}
+	s.waiting, s.step = nil, starRefuse
+}
 
 // rest waits a little before a step is taken again.
 func (s *Star) rest(next starStep) { s.step, s.next = starRest, next }

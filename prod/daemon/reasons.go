@@ -51,6 +51,7 @@ var codes = map[serve.Reason]client.Code{
 	serve.Lost:      client.CodeLost,
 	serve.Missing:   client.CodeLost,
 	serve.Expired:   client.CodeUnavailable,
+	serve.Gone:      client.CodeUnavailable,
 }
 
 // wireProblem says an error to a client of the HTTP interface, with what it was
