@@ -55,6 +55,8 @@ func TestAStarIsDecommissionedUnderItself(t *testing.T) {
 	delete(w.rows, keys.StreamLease(x))
 	w.goneFor("s1")
 	w.auditor("aud") // settles the chain of a dead star
+	w.run(2 * w.dials.LiveHeadProbe)
+	c.append(p, x) // it learns that its chain is cut
 	w.until("it refuses", func() bool { return w.notes[core.NoteStarRefused] > 0 })
 	if a := c.await(p, c.open(p, x)); a.Outcome != Failed || a.Reason != Gone {
 		t.Fatalf("an open: %+v", a)
