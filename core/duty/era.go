@@ -21,6 +21,7 @@ type Era struct {
 	step    eraStep
 	call    core.Call
 	chain   protocol.Chain
+	con     core.Mark // the chain's constants
 	lease   core.Mark
 	attempt string // the lease's value, if it is ours
 	begun   core.Ms
@@ -79,11 +80,11 @@ func (d *Era) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 					return d.out
 				}
 			}
-		case eraLease: // One era a chain, fleet-wide.
+		case eraLease: // One era a chain, fleet-wide; none where the chain has been reaped since.
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
 				d.attempt = e.Attempt(t)
 				d.lease.Key = keys.ChainLease(due.Star, due.Epoch)
-				return core.Txn(core.Missing(d.lease.Key), core.PutLeased(d.lease.Key, d.attempt))
+				return core.Txn(core.Missing(d.lease.Key), core.If(d.con), core.PutLeased(d.lease.Key, d.attempt))
 			})
 			if !ok {
 				return core.Working
@@ -200,7 +201,7 @@ func (d *Era) open(t core.Turn, r *core.Reply, due *Due) core.Verdict {
 		d.why = err.Error()
 		return core.Broken
 	}
-	d.chain = protocol.Chain{Star: due.Star, Epoch: due.Epoch, Const: c}
+	d.chain, d.con = protocol.Chain{Star: due.Star, Epoch: due.Epoch, Const: c}, r.Row(keys.ChainConst(due.Star, due.Epoch)).Mark
 	d.run, d.begun, d.out, d.step = []core.Row{due.Row}, t.Now, core.Done, eraHead
 	return core.Working
 }

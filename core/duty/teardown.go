@@ -199,29 +199,6 @@ func (d *Teardown) owes(e *core.Env) core.Op {
 	return core.Scan(from, keys.DueDenorm(shard, c.star, c.epoch, c.last)+"\x00", e.Dials.ScanPage)
 }
 
-// ripen moves a batch marker's schedule row to now, unless it is ripe or parked:
-// then it owes all the same, and an operator or the era sees to it. Without the
-// crossing flag everything in it is settled, windows under the size trigger too:
-// else it would be back at its age cap. A lost compare is another's move.
-func ripen(c *core.Call, t core.Turn, row core.Row) bool {
-	k, err := keys.ParseDue(row.Key)
-	if err != nil {
-		return true
-	}
-	m, err := format.DecodeBatchMark(row.Val)
-	if err != nil || m.Parked || m.Ready <= t.Now && !c.Sent() {
-		return true
-	}
-	_, ok := c.AwaitFunc(t, func() core.Op {
-		next := m
-		next.Ready, next.Crossing = t.Now, false
-		return core.Txn(core.If(row.Mark), core.Put(row.Key, next.Encode()),
-			core.Del(keys.SchedDenorm(k.Shard, m.Ready, k.Star, k.Epoch, k.Slot)),
-			core.Put(keys.SchedDenorm(k.Shard, next.Ready, k.Star, k.Epoch, k.Slot), ""))
-	})
-	return ok
-}
-
 // rearmed is the value of the next marker: the deletion time travels.
 func rearmed(due *Due) string {
 	m, _ := format.DecodeTeardownMark(due.Row.Val)
