@@ -88,7 +88,7 @@ func (c *clusterFlags) open(ctx context.Context, dials core.Dials, log *slog.Log
 			Directory: c.directory, Caches: c.dials.caches, Dials: dials, Log: log,
 		})
 		if err == nil {
-			return &cluster{cl, etcd.Close}, nil
+			return &cluster{cl, func() error { cl.Close(); return etcd.Close() }}, nil
 		}
 	}
 	return nil, errors.Join(err, etcd.Close())
@@ -110,7 +110,7 @@ func (c *clusterFlags) connect(ctx context.Context) (*clientv3.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %s: %w", strings.Join(c.etcd, ", "), err)
 	}
-	ask, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := cl.Get(ask, c.prefix, clientv3.WithCountOnly()); err != nil {
 		return nil, errors.Join(fmt.Errorf("ask etcd at %s (does it run? --etcd names another): %w", strings.Join(c.etcd, ", "), err), cl.Close())
@@ -142,9 +142,9 @@ func openData(ctx context.Context, cfg embedded.Config, log *slog.Logger) (*clus
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the stores: %w", err)
 	}
-	cl, err := demo.OpenLocal(ctx, stack, log)
+	cl, err := demo.OpenLocal(ctx, stack, daemon.Local(), log)
 	if err != nil {
 		return nil, nil, errors.Join(err, stack.Close())
 	}
-	return &cluster{cl, stack.Close}, stack, nil
+	return &cluster{cl, func() error { cl.Close(); return stack.Close() }}, stack, nil
 }

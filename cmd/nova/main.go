@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,14 +17,17 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:]))
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run executes one command line and returns the process's exit code: 0 for
 // success, 1 for a failure, 2 for a command line that is wrong.
-func run(ctx context.Context, args []string) int {
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -32,10 +36,10 @@ func run(ctx context.Context, args []string) int {
 	if errors.As(err, &verdict) {
 		return int(verdict)
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "nova:", err)
+	fmt.Fprintln(errs, "nova:", err)
 	var usage usageError
 	if errors.As(err, &usage) {
-		fmt.Fprintln(root.ErrOrStderr(), "See: "+usage.command+" --help")
+		fmt.Fprintln(errs, "See: "+usage.command+" --help")
 		return 2
 	}
 	return 1

@@ -60,7 +60,7 @@ func (s *streamCommand) create() *cobra.Command {
 	c := s.verb("create NAME", "Create a stream", 1, func(ctx context.Context, c *cobra.Command, cl *client.Client, given []string) error {
 		st, err := cl.Create(ctx, client.Stream{Bucket: s.bucket, Name: given[0], Class: class, MaxAgeMs: maxAge.Milliseconds()})
 		if err != nil {
-			return fmt.Errorf("create stream %s/%s: %w", s.bucket, given[0], err)
+			return err
 		}
 		fmt.Fprintf(c.OutOrStdout(), "created %s/%s, stream %d\n", st.Bucket, st.Name, st.ID)
 		return nil
@@ -90,7 +90,10 @@ func (s *streamCommand) list() *cobra.Command {
 			_, err := fmt.Fprintf(w, "%s/%s\t%d\t%s\t%d\t%d\t%s\t%s\n", st.Bucket, st.Name, st.ID, st.Class, st.First, st.End, born, st.Star)
 			return err
 		})
-		return errors.Join(err, w.Flush())
+		if err != nil || asJSON {
+			return err
+		}
+		return w.Flush()
 	})
 	c.Flags().BoolVar(&asJSON, "json", false, "a JSON object a line")
 	c.Flags().BoolVar(&all, "all", false, "the streams of every bucket")
@@ -107,9 +110,9 @@ func (s *streamCommand) append() *cobra.Command {
 		a, err := cl.Append(ctx, s.bucket, given[0], kind, c.InOrStdin())
 		if err != nil {
 			if a.Records > 0 {
-				return fmt.Errorf("append to %s/%s: %d records are in, to sequence number %d; then: %w", s.bucket, given[0], a.Records, a.End, err)
+				return fmt.Errorf("%d records are in, to sequence number %d; then: %w", a.Records, a.End, err)
 			}
-			return fmt.Errorf("append to %s/%s: %w", s.bucket, given[0], err)
+			return err
 		}
 		fmt.Fprintf(c.OutOrStdout(), "appended %d records, sequence numbers from %d, the next is %d\n", a.Records, a.First, a.End)
 		return nil
@@ -134,9 +137,6 @@ func (s *streamCommand) read() *cobra.Command {
 			}
 			return w.WriteByte('\n')
 		})
-		if err != nil {
-			err = fmt.Errorf("read %s/%s: %w", s.bucket, given[0], err)
-		}
 		return errors.Join(err, w.Flush())
 	})
 	c.Flags().Uint64Var(&from, "from", 0, "first sequence number")
@@ -152,7 +152,7 @@ func (s *streamCommand) trim() *cobra.Command {
 			return usage(c, fmt.Errorf("%q is no sequence number", given[1]))
 		}
 		if err := cl.Trim(ctx, s.bucket, given[0], before); err != nil {
-			return fmt.Errorf("trim %s/%s: %w", s.bucket, given[0], err)
+			return err
 		}
 		return nil
 	})
@@ -161,7 +161,7 @@ func (s *streamCommand) trim() *cobra.Command {
 func (s *streamCommand) remove() *cobra.Command {
 	return s.verb("delete NAME", "Delete a stream; its address is free at once", 1, func(ctx context.Context, c *cobra.Command, cl *client.Client, given []string) error {
 		if err := cl.Delete(ctx, s.bucket, given[0]); err != nil {
-			return fmt.Errorf("delete %s/%s: %w", s.bucket, given[0], err)
+			return err
 		}
 		return nil
 	})

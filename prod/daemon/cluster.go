@@ -142,6 +142,10 @@ func (c *Cluster) generation(ctx context.Context) (uint32, error) {
 	}
 }
 
+// Close drops the connections to the stores. Nothing of the cluster may be running
+// any more; the etcd client is its owner's to close.
+func (c *Cluster) Close() { c.s3.Close() }
+
 // metastore is a metastore with a session of its own. It sends nothing yet.
 func (c *Cluster) metastore() (*etcdmeta.Store, error) {
 	return etcdmeta.Open(etcdmeta.Config{Client: c.etcd, Prefix: c.prefix, SessionTTL: c.Dials.SessionTTL, Log: c.Log})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"nova/core"
@@ -21,6 +22,48 @@ type Front struct {
 	// OpenWithin bounds how long an append waits for its stream to be opened; 0 is
 	// 15 s, which outlasts the lease of a star that has died.
 	OpenWithin time.Duration
+
+	mu    sync.Mutex
+	acked map[uint64]uint64 // by stream: where the last append through here ended
+}
+
+// absorbWithin bounds how long a read waits for what was appended through this
+// front and is not absorbed yet.
+const absorbWithin = 5 * time.Second
+
+// ends notes where an append ended.
+func (f *Front) ends(id, end uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.acked == nil {
+		f.acked = map[uint64]uint64{}
+	}
+	f.acked[id] = max(f.acked[id], end)
+}
+
+// end is what a client of this front may expect to read of a stream.
+func (f *Front) end(id uint64) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.acked[id]
+}
+
+// own waits until a reader finds what it appended here a moment ago.
+func (f *Front) own(ctx context.Context, id, to uint64) error {
+	to = min(to, f.end(id))
+	for deadline := time.Now().Add(absorbWithin); ; {
+		if to == 0 {
+			return nil
+		}
+		in, err := f.Session.Info(ctx, id)
+		if err != nil || in.End >= to || time.Now().After(deadline) {
+			return err
+		}
+		f.Session.rest(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
 }
 
 // ParseClass is the storage class with this name; "" is standard.
@@ -57,7 +100,10 @@ func (f *Front) Create(ctx context.Context, s client.Stream) (client.Stream, err
 
 // Streams calls g for every stream of a bucket.
 func (f *Front) Streams(ctx context.Context, bucket string, g func(client.Stream) error) error {
-	err := f.Session.Streams(ctx, bucket, func(in Info) error { return g(describe(in)) })
+	err := f.Session.Streams(ctx, bucket, func(in Info) error {
+		in.End = max(in.End, f.end(in.ID))
+		return g(describe(in))
+	})
 	return wireProblem(err, "list the streams of bucket %q", bucket)
 }
 
@@ -74,6 +120,9 @@ func (f *Front) Delete(ctx context.Context, bucket, name string) error {
 func (f *Front) Trim(ctx context.Context, bucket, name string, before uint64) error {
 	id, err := f.Session.Lookup(ctx, bucket, name)
 	if err == nil {
+		if err := f.own(ctx, id, before); err != nil {
+			return wireProblem(err, "trim stream %s/%s", bucket, name)
+		}
 		var mark uint64
 		if mark, err = f.Session.Trim(ctx, id, before); Reason(err) == serve.BeyondEnd {
 			err = fmt.Errorf("%w, which is at %d", err, mark)
@@ -85,6 +134,13 @@ func (f *Front) Trim(ctx context.Context, bucket, name string, before uint64) er
 // Read calls g for records.
 func (f *Front) Read(ctx context.Context, bucket, name string, from, limit uint64, g func(Record) error) error {
 	id, err := f.Session.Lookup(ctx, bucket, name)
+	if err == nil {
+		to := from + limit
+		if limit == 0 || to < from {
+			to = 1<<64 - 1
+		}
+		err = f.own(ctx, id, to)
+	}
 	if err == nil {
 		_, err = f.Session.Read(ctx, id, from, limit, g)
 	}
@@ -124,6 +180,7 @@ func (f *Front) append(ctx context.Context, bucket, name string, next func() ([]
 		return a, err
 	}
 	p := star.Appender(id)
+	defer func() { f.ends(id, p.End) }()
 	for {
 		b, err := next()
 		if err != nil && !errors.Is(err, io.EOF) {

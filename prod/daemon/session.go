@@ -140,7 +140,7 @@ func (s *Session) Lookup(ctx context.Context, bucket, name string) (uint64, erro
 		return 0, fmt.Errorf("look stream %s/%s up: %w", bucket, name, err)
 	}
 	if rows[0].Rev == 0 {
-		return 0, fmt.Errorf("look stream %s/%s up: %w", bucket, name, reasonError(serve.NoStream))
+		return 0, reasonError(serve.NoStream)
 	}
 	id, err := format.DecodeNumber(rows[0].Val)
 	if err != nil {

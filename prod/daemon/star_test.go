@@ -39,6 +39,7 @@ func cluster(t *testing.T) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(c.Close)
 	return c
 }
 

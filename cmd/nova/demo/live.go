@@ -130,11 +130,13 @@ func (d *demo) age(ctx context.Context) error {
 	if err := d.settled(ctx, in); err != nil {
 		return err
 	}
-	const maxAge = 5 * time.Second
-	if err := d.session.SetPolicy(ctx, in.id, core.Ms(maxAge.Milliseconds())); err != nil {
+	// Long enough for the young lines to be settled into the same object before it
+	// is over.
+	maxAge := 2*d.cfg.Dials.AgeCap[core.Standard] + 2000
+	if err := d.session.SetPolicy(ctx, in.id, maxAge); err != nil {
 		return err
 	}
-	if err := sleep(ctx, maxAge/4); err != nil {
+	if err := sleep(ctx, time.Duration(maxAge/4)*time.Millisecond); err != nil {
 		return err
 	}
 	young := d.small(in.name, in.class, old+text("this line is young", 100))

@@ -24,6 +24,7 @@ type Config struct {
 	Inputs   []string // files; none: generated texts
 	Progress io.Writer
 	Log      *slog.Logger
+	Dials    core.Dials // daemon.Local
 	// Drain is how long the queues may go without any progress before the demo
 	// gives up; 0 is 30 s.
 	Drain time.Duration
@@ -36,11 +37,11 @@ var Buckets = [core.Classes][]string{core.Standard: {"nova-standard"}, core.Expr
 const Prefix = "nova/"
 
 // OpenLocal opens the cluster on an embedded stack.
-func OpenLocal(ctx context.Context, stack *embedded.Stack, log *slog.Logger) (*daemon.Cluster, error) {
+func OpenLocal(ctx context.Context, stack *embedded.Stack, dials core.Dials, log *slog.Logger) (*daemon.Cluster, error) {
 	return daemon.Open(ctx, daemon.Config{
 		Etcd: stack.Client(), Prefix: Prefix,
 		S3:      s3store.Config{URL: stack.S3.URL, Region: stack.S3.Region, AccessKey: stack.S3.AccessKey, SecretKey: stack.S3.SecretKey},
-		Buckets: Buckets, Dials: daemon.Local(), Log: log,
+		Buckets: Buckets, Dials: dials, Log: log,
 	})
 }
 
@@ -115,9 +116,10 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 		case <-ctx.Done():
 		}
 	}()
-	if d.cluster, err = OpenLocal(ctx, stack, cfg.Log); err != nil {
+	if d.cluster, err = OpenLocal(ctx, stack, cfg.Dials, cfg.Log); err != nil {
 		return nil, err
 	}
+	defer d.cluster.Close()
 	if d.session, err = d.cluster.NewSession(d.tally); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// nova runs one command line in this process.
+func nova(t *testing.T, stdin string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(stdin), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// actAs makes the test's own binary act as nova: tests that kill it need a process
+// of its own, and need not build it twice.
+const actAs = "NOVA_TEST_ACT_AS_NOVA"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAs) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// command is nova as a process of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), actAs+"=1")
+	return c
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	for _, c := range [][]string{
+		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"sim"}, {"sim", "run"}, {"sim", "mutants"},
+		{"stream"}, {"stream", "create"}, {"stream", "ls"}, {"stream", "append"}, {"stream", "read"}, {"stream", "trim"}, {"stream", "delete"},
+	} {
+		code, out, errs := nova(t, "", append(c, "--help")...)
+		if code != 0 || errs != "" || !strings.Contains(out, "Usage:") || len(out) < 80 {
+			t.Errorf("nova %s --help: %d\n%s%s", strings.Join(c, " "), code, out, errs)
+		}
+	}
+}
+
+// A daemon's flags carry the specification's names and defaults.
+func TestDaemonsHaveTheSpecificationsFlags(t *testing.T) {
+	for _, c := range []string{"star", "auditor", "verify"} {
+		_, out, _ := nova(t, "", c, "--help")
+		for _, want := range []string{
+			"--auditor-read-grace duration", "(default 10m0s)", "--auditor-orphan-grace duration", "(default 1h0m0s)",
+			"--auditor-markers-per-era int", "--auditor-member-parallel int", "(default 8)", "--denorm-output-cap-mib int", "(default 256)",
+			"--denorm-linger duration", "--express-denorm-linger duration", "(default 5m0s)",
+			"--denorm-age-cap duration", "(default 24h0m0s)", "--express-denorm-age-cap duration", "--object-cache-instances strings",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("nova %s --help does not have %q", c, want)
+			}
+		}
+	}
+}
+
+func TestWrongCommandLinesAreRefused(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "k")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "s")
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"nonsense", 1, `unknown command "nonsense"`},
+		{"star --nonsense", 2, "unknown flag: --nonsense"},
+		{"star extra", 2, `unknown command "extra"`},
+		{"star --auditor-read-grace 5m", 2, "these dials break a contract: read-plan TTL is 300000 ms"},
+		{"auditor --auditor-read-grace 5m", 2, "the TTL must be at most half of the grace"},
+		{"verify --auditor-orphan-grace 1m", 2, "orphan grace is 60000 ms and must exceed the request lifetime"},
+		{"star --class gold", 2, `"gold" is no storage class: choose standard or express`},
+		{"star --star=", 2, "star name"},
+		{"star --log-level loud", 2, `--log-level "loud"`},
+		{"auditor --log-format xml", 2, `--log-format "xml"`},
+		{"auditor --fetch-cache-mib 0", 2, "--fetch-cache-mib is 0"},
+		{"star --slot-mib 0", 2, "--slot-mib 0"},
+		{"stream trim a b", 2, `"b" is no sequence number`},
+		{"stream read", 2, "accepts 1 arg(s), received 0"},
+		{"stream ls --server http://", 2, "is no address of a star"},
+		{"stream ls --server 127.0.0.1:1", 1, "does it run? --server names another"},
+		{"verify --etcd http://127.0.0.1:1 --s3 http://127.0.0.1:1", 1, "does it run? --etcd names another"},
+		{"demo --input /does/not/exist", 1, "input /does/not/exist does not exist"},
+		{"sim run --seeds 5..5", 2, `--seeds "5..5"`},
+		{"sim run --seeds x", 2, `--seeds "x"`},
+		{"sim run --plan nonsense", 2, "--plan: "},
+		{"sim run --trace", 2, "give it one seed"},
+	} {
+		code, out, errs := nova(t, "", strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(errs, c.says) || out != "" {
+			t.Errorf("nova %s: %d, %q%q, want %d and %q", c.args, code, out, errs, c.code, c.says)
+		}
+	}
+}
+
+func TestSimRunsASeed(t *testing.T) {
+	code, out, errs := nova(t, "", "sim", "run", "--seeds", "3..5", "--effects", "300")
+	if code != 0 || !strings.Contains(out, "2 runs, ") || !strings.Contains(out, "; 0 broken") {
+		t.Errorf("%d\n%s%s", code, out, errs)
+	}
+}
