@@ -21,7 +21,6 @@ type lane struct {
 	next uint64
 	slot uint64
 	rev  int64
-	off  map[uint64]int64
 	foot map[core.Obj][]format.Chunk // by object
 }
 

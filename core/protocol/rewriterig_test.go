@@ -44,7 +44,6 @@ type rigActor struct {
 
 type rigSent struct {
 	op   core.Op
-	sess string
 	when core.Ms // when a store admitted it
 }
 
