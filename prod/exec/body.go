@@ -257,6 +257,7 @@ func (d *Driver) send(ctx context.Context, op *core.Op) (core.Reply, int64) {
 			bad[failed.at] = true
 			continue
 		}
+		d.forgetSources(op.Body)
 		switch failed.outcome {
 		case core.Absent:
 			reply = core.Reply{Outcome: core.Refused, Val: SourceAbsent}

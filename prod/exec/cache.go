@@ -21,6 +21,8 @@ type Cache struct {
 	all  map[core.Obj]*cached
 	old  *list.List            // of *cached that hold bytes, the least recently used first
 	big  map[core.Obj]struct{} // known not to fit
+
+	footers footers
 }
 
 // cached is one object: on its way until ready is closed.
@@ -36,9 +38,11 @@ type cached struct {
 const bigMax = 4096
 
 // NewCache makes a cache of at most max bytes; an object of more than a quarter
-// of that, or of more than 64 MiB, is not held.
+// of that, or of more than 64 MiB, is not held. Beside them it holds footers, of at
+// most a sixteenth more.
 func NewCache(max int64) *Cache {
-	return &Cache{max: max, object: min(max/4, 64<<20), all: map[core.Obj]*cached{}, old: list.New(), big: map[core.Obj]struct{}{}}
+	return &Cache{max: max, object: min(max/4, 64<<20), all: map[core.Obj]*cached{}, old: list.New(), big: map[core.Obj]struct{}{},
+		footers: footers{max: max / 16, all: map[core.Obj]*list.Element{}, old: list.New()}}
 }
 
 // has is the bytes of an object if the cache holds them.
@@ -134,11 +138,12 @@ func (c *Cache) reserve(o core.Obj, n int64) bool {
 	return true
 }
 
-// forget drops an object whose bytes turned out to be damaged.
+// forget drops an object that is not there any more, or not what it should be.
 func (c *Cache) forget(o core.Obj) {
 	if c == nil {
 		return
 	}
+	c.footers.forget(o)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.all[o]; e != nil && e.at != nil {
@@ -153,7 +158,7 @@ func (c *Cache) drop(e *cached) {
 	c.used -= int64(len(e.bytes))
 }
 
-// Used is the bytes that the cache holds or has reserved.
+// Used is the bytes of objects that the cache holds or has reserved.
 func (c *Cache) Used() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

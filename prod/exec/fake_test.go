@@ -148,6 +148,21 @@ func (f *fakeStore) Do(ctx context.Context, op core.Op, body *Body) (core.Reply,
 			return core.Reply{Size: int64(len(b))}, nil
 		}
 		return core.Reply{Outcome: core.Absent}, nil
+	case core.KReadRange:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		b, ok := f.objects[op.Key]
+		if !ok {
+			return core.Reply{Outcome: core.Absent}, nil
+		}
+		return core.Reply{Val: string(b[op.Off:min(op.Off+op.Len, int64(len(b)))])}, nil
+	case core.KCopyPart:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if _, ok := f.objects[op.Body[0].From.Key]; !ok {
+			return core.Reply{Outcome: core.Refused, Val: SourceAbsent}, nil
+		}
+		return core.Reply{Val: "tag"}, nil
 	}
 	return core.Reply{}, nil
 }

@@ -185,6 +185,7 @@ func (g *deleteGather) send(batch []gathered) {
 				open = append(open, one)
 				continue
 			}
+			g.d.o.Cache.forget(core.Obj{Store: g.name, Key: one.key})
 			g.log(one, replies[i], err)
 			one.answer(replies[i], 0)
 		}

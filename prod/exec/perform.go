@@ -44,14 +44,10 @@ func (d *Driver) perform(ctx context.Context, op *core.Op) (core.Reply, int64) {
 		}), 0
 	case core.KTxn:
 		return d.txn(ctx, op), 0
-	case core.KStat, core.KReadRange, core.KReadTail, core.KList, core.KListUploads, core.KAbort:
-		s, ok := d.o.Stores[op.Store]
-		if !ok {
-			return d.noStore(op), 0
-		}
-		return d.read(ctx, op, d.gates.reads, d.readTime(), d.o.Requests, func(ctx context.Context) (core.Reply, error) {
-			return s.Do(ctx, *op, nil)
-		}), 0
+	case core.KReadRange:
+		return d.readRange(ctx, op), 0
+	case core.KStat, core.KReadTail, core.KList, core.KListUploads, core.KAbort:
+		return d.readStore(ctx, op), 0
 	case core.KCreate, core.KUploadPart:
 		return d.send(ctx, op)
 	case core.KCopyPart:
@@ -60,7 +56,11 @@ func (d *Driver) perform(ctx context.Context, op *core.Op) (core.Reply, int64) {
 			data.Kind = core.KUploadPart
 			return d.send(ctx, &data)
 		}
-		return d.mutate(ctx, op), 0
+		r := d.mutate(ctx, op)
+		if r.Val == SourceAbsent {
+			d.forgetSources(op.Body)
+		}
+		return r, 0
 	case core.KCreateUpload, core.KComplete:
 		return d.mutate(ctx, op), 0
 	case core.KWait:
@@ -109,6 +109,17 @@ func (d *Driver) read(ctx context.Context, op *core.Op, g gate, within time.Dura
 	})
 	d.log.reply(op, reply, err)
 	return reply
+}
+
+// readStore performs a small request to a store that may be sent again.
+func (d *Driver) readStore(ctx context.Context, op *core.Op) core.Reply {
+	s, ok := d.o.Stores[op.Store]
+	if !ok {
+		return d.noStore(op)
+	}
+	return d.read(ctx, op, d.gates.reads, d.readTime(), d.o.Requests, func(ctx context.Context) (core.Reply, error) {
+		return s.Do(ctx, *op, nil)
+	})
 }
 
 // maxBackoff bounds the pause between two tries.
