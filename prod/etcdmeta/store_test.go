@@ -48,11 +48,13 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+var runs atomic.Int64 // so that -count may be more than 1
+
 // both runs a test in the process and over TCP, each under a prefix of its own.
 func both(t *testing.T, test func(t *testing.T, s *etcdmeta.Store, c *clientv3.Client, prefix string)) {
 	for name, c := range map[string]*clientv3.Client{"inside": stack.Client(), "tcp": over} {
 		t.Run(name, func(t *testing.T) {
-			prefix := "/" + t.Name() + "/"
+			prefix := fmt.Sprintf("/%s/%d/", t.Name(), runs.Add(1))
 			s := open(t, c, prefix, nil)
 			defer s.Close(context.Background())
 			test(t, s, c, prefix)

@@ -179,7 +179,12 @@ func TestServerRefusesLateRequests(t *testing.T) {
 		}
 		do(t, s, op, body("x"), core.OK)
 	}
-	do(t, s, core.Delete(o), nil, core.OK)
+	for _, o := range []core.Obj{o, src} {
+		do(t, s, core.Delete(o), nil, core.OK)
+	}
+	for _, it := range do(t, s, core.ListUploads(o), nil, core.OK).Items {
+		do(t, s, core.Abort(o, it.Upload), nil, core.OK)
+	}
 }
 
 func TestChecksumsOfBodies(t *testing.T) {
