@@ -14,8 +14,14 @@ import (
 	"nova/prod/s3store"
 )
 
-// cluster runs an embedded stack and opens the cluster on it.
 func cluster(t *testing.T) *Cluster {
+	t.Helper()
+	c, _ := clusterOn(t)
+	return c
+}
+
+// clusterOn runs an embedded stack and opens the cluster on it.
+func clusterOn(t *testing.T) (*Cluster, *embedded.Stack) {
 	t.Helper()
 	stack, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Buckets: []string{"nova-standard", "nova-express"}, NoFsync: true})
 	if err != nil {
@@ -40,7 +46,7 @@ func cluster(t *testing.T) *Cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	return c, stack
 }
 
 func TestLocalDialsKeepTheirContracts(t *testing.T) {

@@ -95,7 +95,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	d.progress = newProgress(cfg.Progress, d.state)
 	defer d.progress.close()
 	d.progress.enter("starting etcd and S3 in %s", cfg.Data)
-	stack, err := embedded.Start(ctx, embedded.Config{Dir: cfg.Data, Buckets: AllBuckets(), NoFsync: true})
+	stack, err := start(ctx, embedded.Config{Dir: cfg.Data, Buckets: AllBuckets(), NoFsync: true})
 	if err != nil {
 		return nil, fmt.Errorf("start the stores: %w", err)
 	}
@@ -136,6 +136,19 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	d.report.Seconds = time.Since(began).Seconds()
 	return d.report, nil
+}
+
+// dyingWithin is how long a process that was just killed may hold its directory.
+const dyingWithin = 5 * time.Second
+
+// start starts the stack, and waits for an earlier run that is still dying.
+func start(ctx context.Context, c embedded.Config) (*embedded.Stack, error) {
+	for deadline := time.Now().Add(dyingWithin); ; {
+		s, err := embedded.Start(ctx, c)
+		if !errors.Is(err, embedded.ErrLocked) || time.Now().After(deadline) || sleep(ctx, 100*time.Millisecond) != nil {
+			return s, err
+		}
+	}
 }
 
 // acts is the demo from its beginning to its end.
