@@ -129,3 +129,62 @@ func (r *rig) content(id uint64) (n uint64, spans int) {
 	})
 	return n, spans
 }
+
+func (r *rig) count(prefix string) (n int) {
+	r.w.Meta.Range(prefix, keys.PrefixEnd(prefix), func(core.Row) bool { n++; return true })
+	return n
+}
+
+func (r *rig) first(prefix string) (key string) {
+	r.w.Meta.Range(prefix, keys.PrefixEnd(prefix), func(x core.Row) bool { key = x.Key; return false })
+	return key
+}
+
+// objects counts what stands under a prefix, in all stores.
+func (r *rig) objects(prefix string) (n int) {
+	for _, b := range r.w.Buckets() {
+		for i := range b.Len() {
+			if k := b.Object(i).Key; len(k) >= len(prefix) && k[:len(prefix)] == prefix {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// txn writes, as a test.
+func (r *rig) txn(ws ...core.Write) {
+	op := core.Txn(ws...)
+	r.land(&op, "")
+}
+
+// parkBatch parks a batch marker, as a drain does; unparkBatch puts it back.
+func (r *rig) parkBatch(key string) {
+	d, _ := keys.ParseDue(key)
+	val, _ := r.row(key)
+	m, _ := format.DecodeBatchMark(val)
+	sched := keys.SchedDenorm(d.Shard, m.Ready, d.Star, d.Epoch, d.Slot)
+	m.Parked = true
+	r.txn(core.Put(key, m.Encode()), core.Del(sched), core.Put(keys.Park(keys.Denorm, key), format.Parked{Reason: "it fails", Value: val}.Encode()))
+}
+
+func (r *rig) unparkBatch(key, val string) {
+	d, _ := keys.ParseDue(key)
+	m, _ := format.DecodeBatchMark(val)
+	r.txn(core.Put(key, val), core.Put(keys.SchedDenorm(d.Shard, m.Ready, d.Star, d.Epoch, d.Slot), ""), core.Del(keys.Park(keys.Denorm, key)))
+}
+
+// intent puts a write intent, as a publish does.
+func (r *rig) intent(at keys.Settled, condemned bool) string {
+	shard := keys.ShardOfObject(at.Key(), r.dials.Shards)
+	x := format.Intent{Store: "std-a", Birth: r.now, Attempt: "p/1", Condemned: condemned, Generation: at.Inc.Generation, Created: at.Inc.Created}
+	key := keys.DueOrphan(shard, at.Key())
+	r.txn(core.Put(key, x.Encode()), core.Put(keys.SchedOrphan(shard, r.now, at.Key()), ""))
+	return key
+}
+
+func (r *rig) head(epoch uint64) format.ChainHead {
+	v, _ := r.row(keys.ChainHead("s1", epoch))
+	h, _ := format.DecodeChainHead(v)
+	return h
+}
