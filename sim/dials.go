@@ -8,30 +8,30 @@ import "nova/core"
 // They keep every contract that core.Dials.Check knows.
 func Dials(t *Tape) core.Dials {
 	d := core.Spec()
-	d.ReadGrace, d.PlanTTL, d.FooterLife = 4000, 2000, 1900
-	d.RequestLife, d.Admission, d.Service, d.Skew = 1800, 700, 500, 250
-	d.Confirm = core.Ms(t.Between(1, 3)) * 150
-	d.OrphanGrace = core.Ms(t.Between(2, 4)) * 1500
-	d.Linger = [core.Classes]core.Ms{700, 500}
-	d.AgeCap = [core.Classes]core.Ms{core.Ms(t.Between(3, 8)) * 1000, core.Ms(t.Between(2, 4)) * 1000}
+	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1150
+	d.RequestLife, d.Admission, d.Service, d.Skew = 1100, 500, 300, 150
+	d.Confirm = core.Ms(t.Between(2, 4)) * 75
+	d.OrphanGrace = core.Ms(t.Between(2, 4)) * 600
+	d.Linger = [core.Classes]core.Ms{400, 300}
+	d.AgeCap = [core.Classes]core.Ms{core.Ms(t.Between(3, 8)) * 500, core.Ms(t.Between(2, 4)) * 500}
 	d.SizeTrigger = int64(t.Between(1, 8)) * 150
-	d.PartMin, d.PartMax, d.PartCount, d.PartWidth = 120, 500, 12, t.Between(1, 3)
-	d.OutputCap = int64(t.Between(2, 16)) * 150
+	d.PartMin, d.PartMax, d.PartCount, d.PartWidth = 120, 500, 40, t.Between(1, 3)
+	d.OutputCap = int64(t.Between(2, 40)) * 150
 	d.OutputChunks = t.Between(4, 64)
 	d.MarkersPerEra = t.Between(1, 4)
 	d.MemberWidth = t.Between(1, 4)
 	d.MemberPlan = t.Between(2, 32)
-	d.WarmSet, d.JobDeadline = int64(t.Between(1, 8))*1000, 2500
-	d.ProbeWidth, d.GCMinDead, d.GCDeadPart = t.Between(1, 6), int64(t.Between(1, 4))*100, 2
-	d.ReapBucket, d.DeleteBatch = 250, t.Between(1, 4)
-	d.GateRetry, d.Quiesce = 600, 900
+	d.WarmSet, d.JobDeadline = int64(t.Between(1, 8))*1000, 1500
+	d.ProbeWidth, d.GCMinDead, d.GCDeadPart = t.Between(1, 6), int64(t.Between(1, 8))*25, 2
+	d.ReapBucket, d.DeleteBatch = 150, t.Between(1, 4)
+	d.GateRetry, d.Quiesce = 400, 700
 	d.TeardownGroup, d.TeardownWidth = 4, t.Between(1, 3)
-	d.LiveHeadProbe = 1500
+	d.LiveHeadProbe = 900
 	d.SettleBatch, d.StreamsPerTxn = t.Between(1, 5), t.Between(1, 3)
 	d.SpansPerRow, d.EntriesPerRow, d.FootersAbreast = t.Between(1, 5), t.Between(1, 4), t.Between(1, 4)
-	d.Pipeline, d.AbsorbEvery, d.SessionTTL = t.Between(1, 4), core.Ms(t.Between(1, 6))*60, 1000
+	d.Pipeline, d.AbsorbEvery, d.SessionTTL = t.Between(1, 4), core.Ms(t.Between(1, 6))*50, 700
 	d.Shards, d.DrainWidth, d.ScanPage = t.Between(1, 2), t.Between(1, 4), t.Between(1, 5)
-	d.PollEvery, d.BackoffFirst, d.BackoffMax = 400, 150, 2400
+	d.PollEvery, d.BackoffFirst, d.BackoffMax = core.Ms(t.Between(2, 6))*150, 100, 1500
 	d.ParkAfter = 3
 	return d
 }

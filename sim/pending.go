@@ -17,6 +17,7 @@ type pending struct {
 	at     core.Path
 	op     core.Op
 	reply  core.Reply
+	lease  string // the session under which it was sent
 	sentAt core.Ms
 	stage  stage
 	dead   bool // delivered, or its process is gone

@@ -148,7 +148,7 @@ func (s *Sim) emit(p *Proc, eff *core.Effect) {
 		}
 	}
 	s.serial++
-	e := &pending{p: p, at: eff.At, op: eff.Op, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
+	e := &pending{p: p, at: eff.At, op: eff.Op, lease: p.session, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
 	p.pend = append(p.pend, e)
 	s.Count.Laws[LawBudget]++
 	if len(p.pend) > s.budget {

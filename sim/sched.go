@@ -207,7 +207,7 @@ func (s *Sim) hold(e *pending) {
 
 // land applies an effect to the world; its reply is ready then.
 func (s *Sim) land(e *pending) {
-	e.reply = s.apply(e.p, &e.op, s.admitted(e))
+	e.reply = s.apply(e, s.admitted(e))
 	e.stage = landed
 	s.logLand(e.p, e.at, &e.op, &e.reply)
 }
@@ -225,12 +225,14 @@ func (s *Sim) admitted(e *pending) core.Ms {
 	return s.now
 }
 
-// apply applies an operation on behalf of a process, which may have ended.
-func (s *Sim) apply(p *Proc, op *core.Op, admitted core.Ms) core.Reply {
+// apply applies an effect to the world. Its process, and the session under which it
+// was sent, may have ended.
+func (s *Sim) apply(e *pending, admitted core.Ms) core.Reply {
+	p, op := e.p, &e.op
 	if s.metaDown && op.IsMeta() {
 		return core.Reply{Outcome: core.Unknown}
 	}
-	r := s.W.Apply(op, world.When{Now: s.now, Admitted: admitted, Session: p.session})
+	r := s.W.Apply(op, world.When{Now: s.now, Admitted: admitted, Session: e.lease})
 	if s.W.Contract != nil {
 		s.Breach(LawContract, "%s: %v", p.Name, s.W.Contract)
 	}

@@ -147,7 +147,7 @@ func (s *Sim) window(k faults.Kind, e *pending) {
 // lets no request in after its NotAfter, and is done with it one service time
 // later; a transaction, or a delete, may take as long as any request may.
 func (s *Sim) later(e *pending) {
-	p, op := e.p, e.op
+	op := &e.op
 	left := int(s.Dials.RequestLife)
 	if op.IsStore() && op.Until > 0 {
 		left = int(op.Until + s.Dials.Service - s.now)
@@ -155,19 +155,18 @@ func (s *Sim) later(e *pending) {
 	if left < 1 {
 		return
 	}
-	sentAt := e.sentAt
 	at := s.now + 1 + core.Ms(s.tape.Choose(left))
 	s.At(at, func() {
 		if s.breach != nil {
 			return
 		}
-		admitted := max(sentAt, s.now-s.Dials.Service)
+		admitted := max(e.sentAt, s.now-s.Dials.Service)
 		if op.Until > 0 {
 			admitted = min(admitted, op.Until)
 		}
-		r := s.apply(p, &op, admitted)
+		r := s.apply(e, admitted)
 		s.Count.Lates++
-		s.logLate(p, e.at, &op, &r)
+		s.logLate(e.p, e.at, op, &r)
 	})
 }
 
@@ -181,7 +180,7 @@ func (s *Sim) cut(p *Proc) {
 		}
 		switch s.tape.Choose(3) {
 		case 1:
-			r := s.apply(p, &e.op, s.admitted(e))
+			r := s.apply(e, s.admitted(e))
 			s.logLate(p, e.at, &e.op, &r)
 		case 2:
 			s.later(e)

@@ -22,7 +22,8 @@ type Workload struct {
 	byID    map[uint64]*streamOf // never ranged over
 	asked   map[uint64]*ask      // requests to stars that are not answered
 	plans   []*plan
-	serial  uint64 // of requests and clients
+	hot     *streamOf // that a client was last concerned with
+	serial  uint64    // of requests and clients
 	stopped bool
 	most    int // streams at a time
 }
@@ -78,17 +79,26 @@ func (w *Workload) Act(s *Sim) {
 		w.serve(s)
 	case r < 96:
 		w.trim(s)
-	case r < 97:
-		w.delete(s)
 	case r < 98:
+		w.delete(s)
+	case r < 99:
 		w.policy(s)
 	default:
 		w.closeOrReopen(s)
 	}
 }
 
-// stream draws a stream, of those that nobody has asked to delete, mostly.
+// stream draws a stream, of those that nobody has asked to delete, mostly. Every
+// other time it is the one that was drawn last: what is to race must meet.
 func (w *Workload) stream(s *Sim) *streamOf {
+	if w.hot != nil && s.tape.Choose(2) == 1 {
+		return w.hot
+	}
+	w.hot = w.any(s)
+	return w.hot
+}
+
+func (w *Workload) any(s *Sim) *streamOf {
 	st := w.streams[s.tape.Choose(len(w.streams))]
 	for range 3 {
 		if !st.deleted {
@@ -127,7 +137,7 @@ func (w *Workload) create(s *Sim) {
 	s.Count.Clients[reqCreate]++
 	t := s.tape
 	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
-	if t.Choose(3) == 2 {
+	if t.Choose(2) == 1 {
 		spec.MaxAge = w.age(s)
 	}
 	w.run(s, &verb{kind: reqCreate, spec: spec})
@@ -172,6 +182,7 @@ func (w *Workload) append(s *Sim) {
 	a := &ask{}
 	for range 1 + t.Choose(3) {
 		st := led[t.Choose(len(led))]
+		w.hot = st
 		size := int64(8 + t.Choose(50))
 		if t.Choose(8) == 7 {
 			size = s.Dials.PartMin - 4 + int64(t.Choose(int(s.Dials.PartMax-s.Dials.PartMin)))
