@@ -31,9 +31,10 @@ type rig struct {
 	trace  []string
 	lists  int // listings that were answered
 
-	lax  string                                             // breaches that say this are a test's own doing
-	deny func(p *rigProc, op *core.Op) (core.Outcome, bool) // answers in the world's stead
-	seen func(op *core.Op)                                  // after every change, once the laws were held
+	lax      string                                             // breaches that say this are a test's own doing
+	unjudged bool                                               // no law is held
+	deny     func(p *rigProc, op *core.Op) (core.Outcome, bool) // answers in the world's stead
+	seen     func(op *core.Op)                                  // after every change, once the laws were held
 }
 
 // rigProc is one process.
@@ -395,5 +396,3 @@ func (r *rig) keysOf(star string) (all []string) {
 	}
 	return all
 }
-
-func worldNow(r *rig) world.When { return world.When{Now: r.now, Admitted: r.now} }

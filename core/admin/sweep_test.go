@@ -107,8 +107,8 @@ func reaped(r *rig) {
 func TestForeignKeysStopNobody(t *testing.T) {
 	r := newRig(t)
 	r.dials.DeleteBatch = 1000
-	r.lax = "foreign"
 	reaped(r)
+	r.unjudged = true // ten thousand judgements, of no interest here
 	foreign := []core.Obj{
 		{Store: "std-a", Key: "chain/s1/backup.tar"},
 		{Store: "std-b", Key: keys.ChainPrefix("s1", 2) + "0000000000000001.bak"},
@@ -122,10 +122,8 @@ func TestForeignKeysStopNobody(t *testing.T) {
 		r.object(o, "not ours")
 	}
 	for i := range uint64(9998) {
-		op := core.Create(core.Obj{Store: []core.Store{"std-a", "std-b", "exp-a"}[i%3], Key: keys.Slot("s1", i/100, i%100)}, core.Bytes(""), r.now)
-		r.w.Apply(&op, worldNow(r))
+		r.object(core.Obj{Store: []core.Store{"std-a", "std-b", "exp-a"}[i%3], Key: keys.Slot("s1", i/100, i%100)}, "")
 	}
-	r.w.Changes = nil // ten thousand judgements, of no interest here
 	d, v := r.decommission(Order{Star: "s1", Wait: true})
 	if v != core.Done || d.Report.Swept != 9998 || d.Report.Foreign != 2 || !slices.Equal(d.Report.Named, foreign) {
 		r.fail("%s: swept %d, foreign %d %v", v, d.Report.Swept, d.Report.Foreign, d.Report.Named)
