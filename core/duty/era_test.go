@@ -169,6 +169,39 @@ func TestEraWarms(t *testing.T) {
 	l.era().run()
 }
 
+// What the store itself copies is not staged: chunks, or runs of them, as long as a
+// part. Of a slot that also holds a short one that is read, all is.
+func TestEraWarmsNotWhatIsCopied(t *testing.T) {
+	for _, c := range []struct {
+		slots [][]append1
+		want  int
+	}{
+		{[][]append1{{{1, 8}}, {{1, 4}, {1, 4}}}, 0},
+		{[][]append1{{{1, 8}}, {{1, 7}}}, 1},
+		{[][]append1{{{1, 8}, {2, 1}}, {{1, 9}}}, 1},
+		{[][]append1{{{1, 4}, {2, 8}, {1, 4}}}, 1},
+	} {
+		l := newLab(t)
+		l.dials.PartMin = 8 * recordSize
+		l.mint("s", 1, core.Standard)
+		l.create(1, 0)
+		l.create(2, 0)
+		l.batch("s", 1, true, c.slots...)
+		l.ripe(core.Standard)
+		staged := 0
+		l.deny = func(op *core.Op) (core.Outcome, bool) {
+			if op.Kind == core.KStage {
+				staged++
+			}
+			return 0, false
+		}
+		l.era().run()
+		if staged != c.want {
+			t.Errorf("%v: %d staged, not %d", c.slots, staged, c.want)
+		}
+	}
+}
+
 // A linger-ripened marker settles only the windows that meet the trigger; the
 // rest is residue until the age cap.
 func TestEraLinger(t *testing.T) {

@@ -107,7 +107,7 @@ func (m *member) Step(t core.Turn, e *core.Env, j *memberJob, w *warming) core.V
 				return v
 			}
 			if m.step == memberSettle {
-				w.want(e, m.window.Output.Sources)
+				w.want(e, &m.window.Output)
 			}
 		case memberRetire: // Wholly below the watermark: nothing of it is copied.
 			r, ok := m.call.AwaitFunc(t, func() core.Op { return core.Txn(plan.RetireWrites(m.stream, j.lease, m.window.Rows)...) })

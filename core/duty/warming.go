@@ -24,24 +24,35 @@ type stageable struct {
 	len int64
 }
 
-// want adds the sources of an output, as far as they are new.
-func (w *warming) want(e *core.Env, sources []plan.Source) {
-	queue, known := w.queue[:len(w.queue):len(w.queue)], w.known
-	for i := range sources {
-		s := &sources[i]
-		at, ok := slices.BinarySearch(known, s.At[0].Key)
-		if ok {
+// want adds the sources of an output that the process will read bytes of, as far
+// as they are new. A run of chunks that is as long as a part is copied inside the
+// store: staging its slot would move all of it for nothing.
+func (w *warming) want(e *core.Env, o *plan.Output) {
+	for i := 0; i < len(o.Claims); {
+		first, n, size := &o.Claims[i], 1, o.Claims[i].Chunk.Len
+		for i+n < len(o.Claims) && o.Claims[i+n].Source == first.Source && o.Claims[i+n].Chunk.Off == first.Chunk.Off+size {
+			size += o.Claims[i+n].Chunk.Len
+			n++
+		}
+		i += n
+		if first.Source < 0 {
 			continue
 		}
-		n := s.Footer.Off + s.Footer.Len + format.TrailerSize
-		if w.bytes+n > e.Dials.WarmSet {
-			continue
+		if s := &o.Sources[first.Source]; size < e.Dials.PartMin || s.At[0].Store != o.Home {
+			w.add(e, s)
 		}
-		known = slices.Insert(slices.Clone(known), at, s.At[0].Key)
-		w.bytes += n
-		queue = append(queue, stageable{s.At[0], n})
 	}
-	w.queue, w.known = queue, known
+}
+
+func (w *warming) add(e *core.Env, s *plan.Source) {
+	at, ok := slices.BinarySearch(w.known, s.At[0].Key)
+	n := s.Footer.Off + s.Footer.Len + format.TrailerSize
+	if ok || w.bytes+n > e.Dials.WarmSet {
+		return
+	}
+	w.known = slices.Insert(slices.Clone(w.known), at, s.At[0].Key)
+	w.bytes += n
+	w.queue = append(w.queue[:len(w.queue):len(w.queue)], stageable{s.At[0], n})
 }
 
 // step reports whether nothing is under way.
