@@ -48,6 +48,7 @@ type rigProc struct {
 	answers []serve.Answer
 	notes   map[core.NoteKind]int64
 	done    bool
+	frozen  bool // it stands still
 	effects int
 }
 
@@ -296,6 +297,9 @@ func (r *rig) next() (p *rigProc, i int, wake core.Ms, ok bool) {
 	var all []choice
 	for _, p := range r.procs {
 		for i := range p.pending {
+			if p.frozen {
+				break
+			}
 			switch op := &p.pending[i].Op; {
 			case op.Kind == core.KTake && len(p.queue) == 0:
 			case op.Kind == core.KWait && op.Until > r.now:
