@@ -45,8 +45,9 @@ mutants: ## plant each known bug: every one must break a law
 	$(GO) run ./sim/cmd/novasim mutants
 
 .PHONY: bench
-bench: ## nanoseconds and allocations an effect, and effects a second under the laws
-	$(GO) test ./core ./sim -run '^$$' -bench . -benchmem
+bench: ## an effect's cost, effects a second under the laws, settling beside a plain copy
+	$(GO) test ./core -run '^$$' -bench . -benchmem
+	$(GO) test ./bench -run '^$$' -bench . -benchtime 5x -timeout 20m
 
 # Every fuzz target for FUZZ each, found by name: a new decoder needs no line here.
 .PHONY: fuzz

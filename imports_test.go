@@ -41,6 +41,7 @@ var layers = []layer{
 	{folder: "prod/chaos", may: []string{"core/...", "prod/...", "faults/..."}, foreign: []string{"*"}},
 	{folder: "prod/...", may: []string{"core/...", "prod/..."}, foreign: []string{"*"}},
 	{folder: "scenarios/...", may: []string{"..."}, foreign: []string{"*"}},
+	{folder: "bench", may: []string{"..."}, foreign: []string{"*"}},
 	{folder: "cmd/...", may: []string{"..."}, foreign: []string{"*"}},
 	{folder: "."},
 }
