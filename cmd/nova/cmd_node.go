@@ -11,10 +11,10 @@ import (
 
 func newNode() *cobra.Command {
 	c := &cobra.Command{
-		Use: "node", Short: "What stars and auditors there are", Args: args(cobra.NoArgs),
+		Use: "node", Short: "List stars and auditors; take a star out of use", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newNodeList())
+	c.AddCommand(newNodeList(), newDecommission())
 	return c
 }
 

@@ -41,7 +41,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, c := range [][]string{
-		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"sim"}, {"sim", "run"}, {"sim", "mutants"},
+		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"node", "decommission"}, {"sim"}, {"sim", "run"}, {"sim", "mutants"},
 		{"stream"}, {"stream", "create"}, {"stream", "ls"}, {"stream", "append"}, {"stream", "read"}, {"stream", "trim"}, {"stream", "delete"},
 	} {
 		code, out, errs := nova(t, "", append(c, "--help")...)
