@@ -53,6 +53,23 @@ func TestTheStarComesBackBeforeTheRecord(t *testing.T) {
 	}
 }
 
+// It has registered, and not minted yet: the record compares the registration.
+func TestTheStarRegistersBeforeTheRecord(t *testing.T) {
+	r := newRig(t)
+	drained(r)
+	r.decommission(Order{Star: "s1"})
+	r.rest(r.dials.RequestLife)
+	r.deny = func(_ *rigProc, op *core.Op) (core.Outcome, bool) {
+		if writes(op, keys.Gone("s1")) {
+			r.put(keys.Star("s1"), "another process")
+		}
+		return 0, false
+	}
+	if d, v := r.decommission(Order{Star: "s1"}); v != core.Again || !slices.Equal(r.reasons(d), []Reason{NotDrained}) || d.Report.Phase != 0 {
+		r.fail("%s %+v", v, d.Report)
+	}
+}
+
 // A record that stands over a chain which is not settled (nobody writes one) lets
 // nothing go all the same.
 func TestNoUnsettledChainIsReaped(t *testing.T) {
@@ -161,6 +178,9 @@ func TestMarkersThatMove(t *testing.T) {
 	}
 	r.seen = func(op *core.Op) {
 		if _, ok := r.row(keys.ChainConst("s1", epoch)); !ok && !late {
+			if n := r.count("due/settle/"); n > 0 {
+				r.fail("the record went under %d markers", n)
+			}
 			late = true
 			r.put(key(r.now+7), val)
 		}
