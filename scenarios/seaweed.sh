@@ -20,6 +20,7 @@ if [ ! -x "$weed" ]; then
 		"$GO" get github.com/seaweedfs/seaweedfs/weed@latest
 		GOBIN=$cache "$GO" install github.com/seaweedfs/seaweedfs/weed
 	)
+	rm -rf "$build"
 fi
 
 dir=$(mktemp -d)

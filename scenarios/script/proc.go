@@ -80,12 +80,26 @@ func (s *Script) turn(p *proc, t core.Turn) {
 	for i := range p.x.Out {
 		e := &pending{p: p, at: p.x.Out[i].At, op: p.x.Out[i].Op, sentAt: s.now, session: p.session}
 		p.pend = append(p.pend, e)
+		s.seen(&e.op)
 	}
 	if done {
 		if len(p.pend) > 0 {
 			s.fail("%s ended with %s in flight", p.name, s.opText(&p.pend[0].op))
 		}
 		s.end(p, false)
+	}
+}
+
+// seen numbers the incarnations that an operation names, whether or not it is
+// printed.
+func (s *Script) seen(op *core.Op) {
+	switch {
+	case op.IsStore():
+		s.object(op.Key)
+	case op.Kind == core.KTxn:
+		for i := range op.Txn {
+			s.key(op.Txn[i].At.Key)
+		}
 	}
 }
 

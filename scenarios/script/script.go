@@ -86,7 +86,9 @@ func (s *Script) Do(cmd string, args []string, lines []string) (string, error) {
 	switch n := s.changes - before; {
 	case n == 0:
 	case len(s.broken) > 0:
-		s.printf("laws: %d changes, %d breaches stand", n, len(s.broken))
+		s.printf("laws: %d breaches stand", len(s.broken))
+	case cmd == "converge" || cmd == "still" || cmd == "setup":
+		s.printf("laws: all hold")
 	default:
 		s.printf("laws: %d changes, all hold", n)
 	}
@@ -119,6 +121,9 @@ func (s *Script) printf(format string, a ...any) {
 
 // scene begins a script anew.
 func (s *Script) scene(args []string) error {
+	if s.silent {
+		return fmt.Errorf("a scene inside of a setup")
+	}
 	d, err := dials(args)
 	if err != nil {
 		return err
@@ -235,8 +240,8 @@ func (s *Script) verdict() {
 
 // name prints a key as the laws name it: of a row, or of an object with its store.
 func (s *Script) name(k string) string {
-	if st, rest, ok := strings.Cut(k, "/"); ok && s.W.Bucket(core.Store(st)) != nil {
-		return st + "/" + s.object(rest)
+	if i := strings.IndexAny(k, ":/"); i > 0 && s.W.Bucket(core.Store(k[:i])) != nil {
+		return k[:i] + "/" + s.object(k[i+1:])
 	}
 	return s.key(k)
 }

@@ -35,7 +35,7 @@ func (s *Script) show(prefixes []string) {
 	for i := range s.W.Meta.Len() {
 		r := s.W.Meta.Row(i)
 		if k := s.key(r.Key); wanted(k) {
-			s.printf("%s", strings.TrimRight(k+": "+s.value(&r), ": "))
+			s.printf("%s", s.row(&r))
 		}
 	}
 	for _, b := range s.W.Buckets() {

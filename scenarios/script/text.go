@@ -172,15 +172,15 @@ func (n *names) bound(end string) string {
 }
 
 // opText is one operation on one line: what rules match.
-func (n *names) opText(o *core.Op) string {
-	at := string(o.Store) + "/" + n.object(o.Key)
+func (s *Script) opText(o *core.Op) string {
+	at := string(o.Store) + "/" + s.object(o.Key)
 	switch o.Kind {
 	case core.KGet:
-		return "get " + n.key(o.Key)
+		return "get " + s.key(o.Key)
 	case core.KScan:
-		return fmt.Sprintf("scan %s to %s, at most %d", n.key(o.Key), n.bound(o.End), o.Num)
+		return fmt.Sprintf("scan %s to %s, at most %d", s.key(o.Key), s.bound(o.End), o.Num)
 	case core.KTxn:
-		return "txn " + strings.Join(n.txnLines(o.Txn), " ")
+		return "txn " + strings.Join(s.txnLines(o.Txn), " ")
 	case core.KReadRange:
 		return fmt.Sprintf("read-range %s %d+%d", at, o.Off, o.Len)
 	case core.KReadTail:
@@ -206,31 +206,38 @@ func (n *names) opText(o *core.Op) string {
 }
 
 // txnLines is a transaction: what it compares, and what it writes.
-func (n *names) txnLines(ws []core.Write) (lines []string) {
-	ifs, puts, dels := "if", "put", "del"
+func (s *Script) txnLines(ws []core.Write) (lines []string) {
+	ifs, dels := "if", "del"
 	for i := range ws {
 		switch w := &ws[i]; w.Verb {
 		case core.VIf:
 			if w.At.Rev == 0 {
 				ifs += " no"
 			}
-			ifs += " " + n.key(w.At.Key)
-		case core.VPut:
-			puts += " " + n.key(w.At.Key)
-		case core.VPutLeased:
-			puts += " " + n.key(w.At.Key) + " (leased)"
+			ifs += " " + s.key(w.At.Key)
 		case core.VDel:
-			dels += " " + n.key(w.At.Key)
+			dels += " " + s.key(w.At.Key)
 		case core.VDelRange:
-			dels += fmt.Sprintf(" [%s, %s)", n.key(w.At.Key), n.bound(w.Val))
+			dels += fmt.Sprintf(" [%s, %s)", s.key(w.At.Key), s.bound(w.Val))
 		}
 	}
-	for _, l := range []string{ifs, puts, dels} {
-		if strings.Contains(l, " ") {
-			lines = append(lines, l)
+	if ifs != "if" {
+		lines = append(lines, ifs)
+	}
+	for i := range ws {
+		if w := &ws[i]; w.Verb == core.VPut || w.Verb == core.VPutLeased {
+			lines = append(lines, "put "+s.row(&core.Row{Mark: w.At, Val: w.Val}))
 		}
+	}
+	if dels != "del" {
+		lines = append(lines, dels)
 	}
 	return lines
+}
+
+// row prints a row: its key, and what its value says.
+func (s *Script) row(r *core.Row) string {
+	return strings.TrimRight(s.key(r.Key)+": "+s.value(r), ": ")
 }
 
 // matches reports whether a text has the words in order.
