@@ -7,7 +7,7 @@ import (
 
 // Pieces of an append that go to the batcher together.
 const (
-	pieceRecords = 1024
+	pieceRecords = 8192
 	pieceBytes   = 256 << 10
 	pieceFlying  = 64 // pieces whose acknowledgement is not awaited yet
 )

@@ -49,7 +49,7 @@ func (c *Cluster) StartAuditor(cfg AuditorConfig) (*Auditor, error) {
 		if cfg.BytesPerSecond > 0 {
 			o.Bytes = exec.NewBudget(cfg.BytesPerSecond, 8<<20)
 		}
-		o.Stores = c.byHonestClock()
+		o.Stores, o.Meta = c.byHonestClock(o.Meta)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start auditor %s: %w", cfg.ID, err)
@@ -99,32 +99,62 @@ func (a *Auditor) Kill() {
 // whose dates are cut to the second.
 const dateTolerance = core.Ms(1500)
 
-// byHonestClock is the stores as an auditor may use them: nothing is deleted
-// while the process's clock and the stores' disagree by more than the allowed
-// skew, because every grace is measured by the former (gap 11, C7).
-func (c *Cluster) byHonestClock() map[core.Store]exec.ObjectStore {
+// byHonestClock is the stores and the metastore as an auditor may use them:
+// nothing is deleted, and nothing is written that condemns by a date (a watermark,
+// a second look, the end of a grace), while the process's clock and the stores'
+// disagree by more than the allowed skew, because every grace is measured by the
+// former (gap 11, C7).
+func (c *Cluster) byHonestClock(meta exec.Metastore) (map[core.Store]exec.ObjectStore, exec.Metastore) {
+	h := honest{skew: c.s3.Skew, most: c.Dials.Skew + dateTolerance}
 	all := make(map[core.Store]exec.ObjectStore, len(c.objects))
 	for name, s := range c.objects {
-		all[name] = &clocked{ObjectStore: s, skew: c.s3.Skew, most: c.Dials.Skew + dateTolerance}
+		all[name] = &clocked{ObjectStore: s, honest: h}
 	}
-	return all
+	return all, &clockedMeta{Metastore: meta, honest: h}
+}
+
+// honest compares the process's clock with the stores'.
+type honest struct {
+	skew func() (ahead core.Ms, known bool)
+	most core.Ms
+}
+
+func (h *honest) refuses(what string, n int) error {
+	if ahead, known := h.skew(); known && (ahead > h.most || ahead < -h.most) {
+		return fmt.Errorf("%d %s were not sent: the store's clock is %d ms ahead of this process's, and %d are allowed: set the clocks", n, what, ahead, h.most)
+	}
+	return nil
 }
 
 // clocked is a store that refuses deletes by a clock that is off.
 type clocked struct {
 	exec.ObjectStore
-	skew func() (ahead core.Ms, known bool)
-	most core.Ms
+	honest
 }
 
 // Delete deletes, unless the clocks disagree.
 func (s *clocked) Delete(ctx context.Context, keys []string) ([]core.Reply, error) {
-	if ahead, known := s.skew(); known && (ahead > s.most || ahead < -s.most) {
+	if err := s.refuses("deletes", len(keys)); err != nil {
 		replies := make([]core.Reply, len(keys))
 		for i := range replies {
 			replies[i].Outcome = core.Refused
 		}
-		return replies, fmt.Errorf("%d deletes were not sent: the store's clock is %d ms ahead of this process's, and %d are allowed: set the clocks", len(keys), ahead, s.most)
+		return replies, err
 	}
 	return s.ObjectStore.Delete(ctx, keys)
+}
+
+// clockedMeta is a metastore that refuses transactions by a clock that is off.
+// Reads go on: they show the store's answers, and with them its clock.
+type clockedMeta struct {
+	exec.Metastore
+	honest
+}
+
+// Txn applies a transaction, unless the clocks disagree.
+func (m *clockedMeta) Txn(ctx context.Context, ws []core.Write) (core.Reply, error) {
+	if err := m.refuses("transactions", 1); err != nil {
+		return core.Reply{Outcome: core.Refused}, err
+	}
+	return m.Metastore.Txn(ctx, ws)
 }

@@ -12,6 +12,7 @@ import (
 
 	"nova/core"
 	"nova/core/serve"
+	"nova/prod/exec"
 )
 
 // fill makes a stream of n records that are absorbed.
@@ -198,7 +199,7 @@ func TestNothingIsDeletedByAClockThatIsOff(t *testing.T) {
 	under := &counted{}
 	ahead := core.Ms(0)
 	known := false
-	s := &clocked{ObjectStore: under, skew: func() (core.Ms, bool) { return ahead, known }, most: 100}
+	s := &clocked{ObjectStore: under, honest: honest{skew: func() (core.Ms, bool) { return ahead, known }, most: 100}}
 	for _, c := range []struct {
 		ahead core.Ms
 		known bool
@@ -212,5 +213,21 @@ func TestNothingIsDeletedByAClockThatIsOff(t *testing.T) {
 		case !c.sent && (under.deletes != 0 || err == nil || len(r) != 2 || r[1].Outcome != core.Refused):
 			t.Errorf("a clock %d ms off: %d deletes were sent, %v, %v", c.ahead, under.deletes, r, err)
 		}
+		meta := &countedMeta{}
+		reply, err := (&clockedMeta{Metastore: meta, honest: s.honest}).Txn(t.Context(), nil)
+		if sent := meta.txns == 1; sent != c.sent || sent == (err != nil) || !sent && reply.Outcome != core.Refused {
+			t.Errorf("a clock %d ms off: %d transactions were sent, %v, %v", c.ahead, meta.txns, reply.Outcome, err)
+		}
 	}
+}
+
+// countedMeta counts the transactions that reach it.
+type countedMeta struct {
+	exec.Metastore
+	txns int
+}
+
+func (m *countedMeta) Txn(context.Context, []core.Write) (core.Reply, error) {
+	m.txns++
+	return core.Reply{}, nil
 }

@@ -3,22 +3,37 @@ package s3store
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"nova/core"
 )
 
-// clock compares the server's clock with the process's.
+// clock compares the server's clock with the process's. It counts the server's on
+// from its last answer by a clock that nobody sets, so that a jump of the
+// process's shows at once, and not with the next answer (C7).
 type clock struct {
-	now   func() core.Ms
-	ahead atomic.Int64
-	known atomic.Bool
+	now    func() core.Ms
+	steady func() core.Ms // never set, never jumps; nil is the process's monotonic clock
+	server atomic.Int64   // the server's time when steady showed 0
+	known  atomic.Bool
+}
+
+// started is where the monotonic clock of the process begins.
+var started = time.Now()
+
+func (c *clock) mono() core.Ms {
+	if c.steady != nil {
+		return c.steady()
+	}
+	return core.Ms(time.Since(started).Milliseconds())
 }
 
 // maxRoundTrip is how long a request may have taken for its date to count.
 const maxRoundTrip core.Ms = 2000
 
 // saw records the Date of the answer to a request that was sent and answered at
-// these times. A date is cut to the second, so its middle is taken.
+// these times of the steady clock. A date is cut to the second, so its middle is
+// taken.
 func (c *clock) saw(date string, sent, answered core.Ms) {
 	if answered-sent > maxRoundTrip || answered < sent {
 		return
@@ -27,11 +42,14 @@ func (c *clock) saw(date string, sent, answered core.Ms) {
 	if err != nil {
 		return
 	}
-	c.ahead.Store(t.UnixMilli() + 500 - int64(sent+answered)/2)
+	c.server.Store(t.UnixMilli() + 500 - int64(sent+answered)/2)
 	c.known.Store(true)
 }
 
-func (c *clock) skew() (core.Ms, bool) { return core.Ms(c.ahead.Load()), c.known.Load() }
+// skew is how far the server's clock is ahead of the process's now.
+func (c *clock) skew() (core.Ms, bool) {
+	return core.Ms(c.server.Load()) + c.mono() - c.now(), c.known.Load()
+}
 
 // dated is a transport that shows every answer's date to a clock.
 type dated struct {
@@ -41,10 +59,10 @@ type dated struct {
 
 // RoundTrip sends a request and notes the date of its answer.
 func (d *dated) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := d.clock.now()
+	sent := d.clock.mono()
 	resp, err := d.next.RoundTrip(r)
 	if err == nil && r.ContentLength <= 0 { // the answer to an upload comes long after it was sent
-		d.clock.saw(resp.Header.Get("Date"), sent, d.clock.now())
+		d.clock.saw(resp.Header.Get("Date"), sent, d.clock.mono())
 	}
 	return resp, err
 }
