@@ -116,7 +116,7 @@ func (d *demo) take(ctx context.Context, in *input) (err error) {
 		if !errors.As(err, &broken) || ctx.Err() != nil {
 			return err
 		}
-		d.progress.say("%s: %v; going on from what is in", in.name, broken.err)
+		d.progress.say("%s: an append was not acknowledged (%v): going on from what is in", in.name, broken.err)
 	}
 }
 
