@@ -10,15 +10,16 @@ const (
 	reqTrim
 	reqDelete
 	reqPolicy
-	reqRead   // make a plan
-	reqFetch  // use one
-	reqServe  // read as the core's reader does: plan, hold, fetch
-	reqClose  // a star closes
-	reqReopen // a star starts again after it was closed
+	reqRead         // make a plan
+	reqFetch        // use one
+	reqServe        // read as the core's reader does: plan, hold, fetch
+	reqClose        // a star closes
+	reqReopen       // a star starts again after it was closed
+	reqDecommission // an operator takes a star out of use
 	requests
 )
 
-var requestNames = [requests]string{"create", "open", "append", "trim", "delete", "policy", "read", "fetch", "serve-read", "close", "reopen"}
+var requestNames = [requests]string{"create", "open", "append", "trim", "delete", "policy", "read", "fetch", "serve-read", "close", "reopen", "decommission"}
 
 func (q request) String() string {
 	if q < requests {

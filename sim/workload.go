@@ -26,6 +26,8 @@ type Workload struct {
 	serial  uint64    // of requests and clients
 	stopped bool
 	most    int // streams at a time
+
+	operators []*operatorActor
 }
 
 // streamOf is what clients know of one stream.
@@ -276,6 +278,10 @@ func (w *Workload) lastUse(s *Sim, p *plan) {
 
 // closeOrReopen closes a star that runs, or starts one that does not.
 func (w *Workload) closeOrReopen(s *Sim) {
+	if s.tape.Choose(4) == 3 {
+		w.decommission(s)
+		return
+	}
 	a := w.stars[s.tape.Choose(len(w.stars))]
 	if p := s.Running(a); p != nil {
 		s.Count.Clients[reqClose]++
@@ -376,6 +382,7 @@ func (w *Workload) Stop(s *Sim) {
 			s.Start(a)
 		}
 	}
+	w.finish(s)
 }
 
 // Drained says what is left to do.
