@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"nova/faults"
 	"nova/sim"
+	"nova/sim/shrink"
 )
 
 func newSim() *cobra.Command {
@@ -26,14 +29,40 @@ seed is the same run, and "go test ./sim -seed N" is it too.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newSimRun(), newSimMutants())
+	c.AddCommand(newSimRun(), newSimReplay(), newSimShrink(), newSimMutants())
 	return c
 }
 
+// simFlags say what run a seed is.
+type simFlags struct {
+	plan    string
+	effects int
+	instant bool
+}
+
+func (s *simFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&s.plan, "plan", "", "the fault plan, instead of the seed's own")
+	f.IntVar(&s.effects, "effects", 0, "effects of a run before its faults stop (0: drawn)")
+	f.BoolVar(&s.instant, "instant", false, "end a run where its faults would stop: only what breaks at once is looked for")
+}
+
+// config is the run of a seed.
+func (s *simFlags) config(seed uint64) (sim.Config, error) {
+	cfg := sim.Config{Seed: seed, Effects: s.effects, Instant: s.instant, Scene: sim.Nova}
+	if s.plan != "" {
+		p, err := faults.Parse(s.plan)
+		if err != nil {
+			return cfg, fmt.Errorf("--plan: %w", err)
+		}
+		cfg.Plan = &p
+	}
+	return cfg, nil
+}
+
 func newSimRun() *cobra.Command {
-	var seeds, plan string
-	var effects int
-	var all, trace bool
+	var flags simFlags
+	var seeds string
+	var all bool
 	c := &cobra.Command{
 		Use:   "run [--seeds A..B]",
 		Short: "Run seeds, and stop at the first that breaks a law",
@@ -43,30 +72,82 @@ func newSimRun() *cobra.Command {
 			if err != nil {
 				return usage(c, err)
 			}
-			cfg := sim.Config{Effects: effects, Scene: sim.Nova}
-			if plan != "" {
-				p, err := faults.Parse(plan)
-				if err != nil {
-					return usage(c, fmt.Errorf("--plan: %w", err))
-				}
-				cfg.Plan = &p
-			}
-			if trace {
-				if to != from+1 {
-					return usage(c, errors.New("--trace prints every event: give it one seed, --seeds N"))
-				}
-				cfg.Log = c.OutOrStdout()
+			cfg, err := flags.config(from)
+			if err != nil {
+				return usage(c, err)
 			}
 			return runSeeds(ctx, c.OutOrStdout(), cfg, from, to, all)
 		}),
 	}
 	f := c.Flags()
 	f.StringVar(&seeds, "seeds", "0..100", "a seed, or A..B: from A up to, not including, B")
-	f.StringVar(&plan, "plan", "", "the fault plan, instead of each seed's own")
-	f.IntVar(&effects, "effects", 0, "effects of a run before its faults stop (0: 4,000)")
 	f.BoolVar(&all, "all", false, "go on after a law was broken")
-	f.BoolVar(&trace, "trace", false, "print a line an event")
+	flags.register(f)
 	return c
+}
+
+// oneSeed makes a command whose argument is a seed.
+func oneSeed(c *cobra.Command, flags *simFlags, run func(out io.Writer, cfg sim.Config) error) *cobra.Command {
+	c.Args = args(cobra.ExactArgs(1))
+	c.RunE = action(func(_ context.Context, c *cobra.Command, given []string) error {
+		seed, err := strconv.ParseUint(given[0], 10, 64)
+		if err != nil {
+			return usage(c, fmt.Errorf("%q is no seed: give a number", given[0]))
+		}
+		cfg, err := flags.config(seed)
+		if err != nil {
+			return usage(c, err)
+		}
+		return run(c.OutOrStdout(), cfg)
+	})
+	flags.register(c.Flags())
+	return c
+}
+
+func newSimReplay() *cobra.Command {
+	return oneSeed(&cobra.Command{Use: "replay SEED", Short: "Run one seed and print every event of it"}, &simFlags{}, func(out io.Writer, cfg sim.Config) error {
+		b := bufio.NewWriter(out)
+		cfg.Log = b
+		r := sim.Run(cfg)
+		if err := b.Flush(); err != nil {
+			return err
+		}
+		return verdictOf(out, r)
+	})
+}
+
+func newSimShrink() *cobra.Command {
+	var tries int
+	c := oneSeed(&cobra.Command{
+		Use:   "shrink SEED",
+		Short: "Look for the shortest run that breaks what a seed breaks",
+		Long: `Runs a seed that breaks a law, and draws shorter runs with fewer kinds of fault
+that break the same law in the same words. It prints the shortest, and how to run
+it again.`,
+	}, &simFlags{}, func(out io.Writer, cfg sim.Config) error {
+		r := sim.Run(cfg)
+		if r.Breach == nil {
+			_, err := fmt.Fprintf(out, "seed %d breaks no law: there is nothing to shrink\n", cfg.Seed)
+			return err
+		}
+		short, found := shrink.Shrink(cfg, r, tries)
+		fmt.Fprintf(out, "from %d lines to %d; again: nova sim replay %d --effects %d --instant=%v --plan %q\n", r.Lines, found.Lines, short.Seed, short.Effects, short.Instant, found.Plan.String())
+		return verdictOf(out, found)
+	})
+	c.Flags().IntVar(&tries, "tries", 2000, "runs to draw")
+	return c
+}
+
+// verdictOf says what came of one run.
+func verdictOf(out io.Writer, r *sim.Report) error {
+	if r.Breach == nil {
+		_, err := fmt.Fprintf(out, "seed %d: %d effects, every law holds\n", r.Seed, r.Count.Effects)
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\n", r.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What); err != nil {
+		return err
+	}
+	return exit(1)
 }
 
 // parseSeeds reads "A..B" or "A".
@@ -94,7 +175,7 @@ func runSeeds(ctx context.Context, out io.Writer, cfg sim.Config, from, to uint6
 			continue
 		}
 		broken++
-		fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: nova sim run --seeds %d --trace, or %s\n", seed, r.Breach.Law, r.Count.Effects, r.Breach.What, seed, r.Again())
+		fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: nova sim replay %d, or %s\n", seed, r.Breach.Law, r.Count.Effects, r.Breach.What, seed, r.Again())
 		if !all {
 			break
 		}

@@ -41,7 +41,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, c := range [][]string{
-		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"node", "decommission"}, {"sim"}, {"sim", "run"}, {"sim", "mutants"},
+		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"node", "decommission"}, {"sim"}, {"sim", "run"}, {"sim", "replay"}, {"sim", "shrink"}, {"sim", "mutants"},
 		{"stream"}, {"stream", "create"}, {"stream", "ls"}, {"stream", "append"}, {"stream", "read"}, {"stream", "trim"}, {"stream", "delete"},
 	} {
 		code, out, errs := nova(t, "", append(c, "--help")...)
@@ -97,7 +97,8 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"sim run --seeds 5..5", 2, `--seeds "5..5"`},
 		{"sim run --seeds x", 2, `--seeds "x"`},
 		{"sim run --plan nonsense", 2, "--plan: "},
-		{"sim run --trace", 2, "give it one seed"},
+		{"sim replay x", 2, `"x" is no seed`},
+		{"sim shrink", 2, "accepts 1 arg(s)"},
 	} {
 		code, out, errs := nova(t, "", strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(errs, c.says) || out != "" {
@@ -110,5 +111,9 @@ func TestSimRunsASeed(t *testing.T) {
 	code, out, errs := nova(t, "", "sim", "run", "--seeds", "3..5", "--effects", "300")
 	if code != 0 || !strings.Contains(out, "2 runs, ") || !strings.Contains(out, "; 0 broken") {
 		t.Errorf("%d\n%s%s", code, out, errs)
+	}
+	code, out, errs = nova(t, "", "sim", "replay", "3", "--effects", "300")
+	if lines := strings.Count(out, "\n"); code != 0 || lines < 300 || !strings.Contains(out, "seed 3: ") {
+		t.Errorf("replay: %d, %d lines\n%s", code, lines, errs)
 	}
 }
