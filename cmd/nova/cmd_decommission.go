@@ -119,6 +119,9 @@ func decommissionText(w io.Writer, star string, done bool, r *admin.Report) erro
 	if n := r.Blocked - len(r.Blockers); n > 0 {
 		fmt.Fprintf(w, "in the way: and %d more\n", n)
 	}
+	if r.Phase != 0 {
+		fmt.Fprintf(w, "star %s never serves again: the irrevocable record is written\n", star)
+	}
 	_, err := fmt.Fprintf(w, "star %s is not decommissioned yet: run this again, or with --wait\n", star)
 	return err
 }
@@ -133,6 +136,7 @@ func decommissionJSON(w io.Writer, star string, done bool, r *admin.Report) erro
 	out := struct {
 		Star     string    `json:"star"`
 		Done     bool      `json:"done"`
+		Recorded bool      `json:"recorded"` // the irrevocable record is written
 		Settled  int64     `json:"settled"`
 		Ripened  int64     `json:"ripened"`
 		Resolved int64     `json:"resolved"`
@@ -142,7 +146,7 @@ func decommissionJSON(w io.Writer, star string, done bool, r *admin.Report) erro
 		Named    []string  `json:"foreign_named"`
 		Blocked  int       `json:"blocked"`
 		Blockers []blocker `json:"blockers"`
-	}{star, done, r.Settled, r.Ripened, r.Resolved, r.Reaped, r.Swept, r.Foreign, []string{}, r.Blocked, []blocker{}}
+	}{star, done, r.Phase != 0, r.Settled, r.Ripened, r.Resolved, r.Reaped, r.Swept, r.Foreign, []string{}, r.Blocked, []blocker{}}
 	for _, o := range r.Named {
 		out.Named = append(out.Named, string(o.Store)+"/"+o.Key)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,10 @@ func newNodeList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List stars and auditors, and what dead stars have left",
-		Args:  args(cobra.NoArgs),
+		Long: `A star's epochs are counted by state: open (its writer may append), cut, swept
+(absorbed; its garbage goes once more) and settled. A star is draining, then
+swept, while a decommission of it is under way.`,
+		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
 			log, err := logs.logger()
 			if err != nil {
@@ -50,9 +54,9 @@ func newNodeList() *cobra.Command {
 				return e.Encode(nodes)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NODE\tKIND\tALIVE\tCHAINS\tOPEN\tUNSETTLED\tSLOTS TO ABSORB\tSLOTS TO TRIM")
+			fmt.Fprintln(w, "NODE\tKIND\tSTATE\tCLASSES\tOPEN\tCUT\tSWEPT\tSETTLED\tSLOTS TO ABSORB\tSLOTS TO TRIM")
 			for _, n := range nodes {
-				fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\t%d\t%d\t%d\n", n.Name, n.Kind, n.Alive, n.Chains, n.Open, n.Unsettled, n.ToAbsorb, n.ToTrim)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", n.Name, n.Kind, n.State, strings.Join(n.Classes, ","), n.Open, n.Cut, n.Swept, n.Settled, n.ToAbsorb, n.ToTrim)
 			}
 			return w.Flush()
 		}),

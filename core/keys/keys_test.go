@@ -340,6 +340,7 @@ func TestRowRanges(t *testing.T) {
 		}
 		check(Star(star), true, ranged(StarRange()), rangeEnd(StarRange()))
 		check(Gone(star), true, ranged(GoneRange()), rangeEnd(GoneRange()))
+		check(Mint(star, core.Express), true, ranged(MintsRange()), rangeEnd(MintsRange()))
 		start, end = DenormStar(3, star)
 		check(DueDenorm(3, star2, id, other), star == star2, start, end)
 		check(DueDenorm(2, star, id, other), false, start, end)

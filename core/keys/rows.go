@@ -115,6 +115,9 @@ func ParseMint(key string) (star string, class core.Class, err error) {
 // MintRange holds every class's Mint row of a star.
 func MintRange(star string) (from, end string) { return prefixRange("mint/" + escape(star) + "/") }
 
+// MintsRange holds the Mint rows of every star.
+func MintsRange() (from, end string) { return prefixRange("mint/") }
+
 // Name maps an address to a stream's id.
 func Name(bucket, name string) string { return "name/" + escape(bucket) + "/" + escape(name) }
 
