@@ -53,6 +53,7 @@ type Proc struct {
 	pend    []*pending
 	paused  bool
 	slept   bool       // it was paused once
+	flaky   core.Ms    // until when its network is bad
 	held    []*pending // what became ready while it was paused
 	ended   bool
 	queues  map[string]*queue

@@ -90,7 +90,7 @@ func newSim(c Config) *Sim {
 		s.Dials = *c.Dials
 	}
 	if draw := s.tape.Choose(4); s.Config.Effects == 0 {
-		s.Config.Effects = [...]int{3000, 1500, 6000, 12000}[draw]
+		s.Config.Effects = [...]int{4000, 2000, 8000, 20000}[draw]
 	}
 	s.Stores = core.Stores{Of: [core.Classes][]core.Store{{"std-a", "std-b", "std-c"}, {"exp-a", "exp-b", "exp-c"}}}
 	dialect := world.Dialect{

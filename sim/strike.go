@@ -11,11 +11,11 @@ var (
 	onWrite = []faults.Kind{
 		faults.CutBefore, faults.CutAfter, faults.CutSilent,
 		faults.LostReply, faults.Dropped, faults.Late, faults.Refusal,
-		faults.Pause, faults.LeaseLost,
+		faults.Flaky, faults.Pause, faults.LeaseLost,
 		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
 	}
 	onRead = []faults.Kind{
-		faults.Dropped, faults.Refusal, faults.Pause, faults.LeaseLost,
+		faults.Dropped, faults.Refusal, faults.Flaky, faults.Pause, faults.LeaseLost,
 		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
 	}
 )
@@ -37,6 +37,9 @@ func (s *Sim) strikes(k faults.Kind) bool {
 func (s *Sim) strike(e *pending) faults.Kind {
 	if !s.faulty || s.Plan.Quiet() {
 		return faults.None
+	}
+	if e.p.flaky > s.now && s.tape.Choose(3) == 2 {
+		return s.flake(e)
 	}
 	switch e.op.Kind {
 	case core.KDelete:
@@ -64,6 +67,19 @@ func (s *Sim) strike(e *pending) faults.Kind {
 		}
 	}
 	return faults.None
+}
+
+// flake is what becomes of an effect of a process whose network is bad: lost,
+// refused, or not answered, whatever else the plan has.
+func (s *Sim) flake(e *pending) faults.Kind {
+	kinds := [...]faults.Kind{faults.Dropped, faults.Refusal, faults.LostReply, faults.Late}
+	n := 2
+	if e.op.Mutates() {
+		n = 4
+	}
+	k := kinds[s.tape.Choose(n)]
+	s.Count.Faults[k]++
+	return k
 }
 
 // hit is what a kind of fault does.
@@ -99,6 +115,10 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 		s.answer(e, core.Reply{Outcome: core.Refused, Val: "503"})
 	case faults.DamagedTip:
 		s.answer(e, core.Reply{Outcome: core.Damaged})
+	case faults.Flaky:
+		long := core.Ms(1 + s.tape.Choose(int(s.Dials.RequestLife)))
+		s.logf(e.p, "flaky", "for %d ms", long)
+		e.p.flaky = s.now + long
 	case faults.Pause:
 		s.pause(e.p)
 	case faults.LeaseLost:
@@ -132,7 +152,7 @@ func (s *Sim) window(k faults.Kind, e *pending) {
 		s.logf(nil, "slow", "%s for %d ms", s.slow, long)
 		s.After(long, func() { s.slow = "" })
 	case faults.MetaDown:
-		long = min(long, 2*s.Dials.SessionTTL)
+		long = min(long, s.Dials.RequestLife)
 		s.metaDown = true
 		s.logf(nil, "down", "metastore for %d ms", long)
 		s.After(long, func() { s.metaDown = false })
@@ -205,7 +225,7 @@ func (s *Sim) restart(p *Proc) {
 	}
 	wait := core.Ms(s.tape.Choose(20))
 	if s.strikes(faults.RestartLater) {
-		wait = core.Ms(s.tape.Choose(int(3*s.Dials.SessionTTL) + 1))
+		wait = core.Ms(s.tape.Choose(int(2 * s.Dials.RequestLife)))
 	}
 	s.After(wait, func() {
 		if s.running[a.Name()] == nil && s.breach == nil {
@@ -222,7 +242,7 @@ func (s *Sim) pause(p *Proc) {
 	if p.paused {
 		return
 	}
-	long := core.Ms(1 + s.tape.Choose(int(3*s.Dials.SessionTTL)))
+	long := core.Ms(1 + s.tape.Choose(int(2*s.Dials.RequestLife)))
 	if s.tape.Choose(4) == 3 {
 		long += s.Dials.ReadGrace
 	}

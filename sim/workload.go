@@ -37,6 +37,7 @@ type streamOf struct {
 	on      *Proc // the process that said it leads it, or nil
 	next    uint64
 	deleted bool // somebody asked for it
+	aged    bool // it was last asked to have an age policy
 	trimmed uint64
 }
 
@@ -52,7 +53,7 @@ type ask struct {
 func (w *Workload) knows(id uint64, spec serve.Spec) *streamOf {
 	st := w.byID[id]
 	if st == nil {
-		st = &streamOf{id: id, spec: spec}
+		st = &streamOf{id: id, spec: spec, aged: spec.MaxAge > 0}
 		w.streams = append(w.streams, st)
 		w.byID[id] = st
 	}
@@ -67,21 +68,21 @@ func (w *Workload) Act(s *Sim) {
 		return
 	}
 	switch r := t.Choose(100); {
-	case r < 50:
+	case r < 48:
 		w.append(s)
-	case r < 62:
+	case r < 60:
 		w.open(s)
-	case r < 69:
+	case r < 67:
 		w.create(s)
-	case r < 80:
+	case r < 77:
 		w.read(s)
-	case r < 92:
+	case r < 89:
 		w.use(s)
-	case r < 93:
+	case r < 90:
 		w.serve(s)
-	case r < 96:
+	case r < 93:
 		w.trim(s)
-	case r < 98:
+	case r < 95:
 		w.delete(s)
 	case r < 99:
 		w.policy(s)
@@ -139,14 +140,14 @@ func (w *Workload) create(s *Sim) {
 	s.Count.Clients[reqCreate]++
 	t := s.tape
 	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
-	if t.Choose(2) == 1 {
+	if t.Choose(3) == 2 {
 		spec.MaxAge = w.age(s)
 	}
 	w.run(s, &verb{kind: reqCreate, spec: spec})
 }
 
 // age draws an age policy: of seconds, so that it strikes during the run.
-func (w *Workload) age(s *Sim) core.Ms { return core.Ms(1000 + 500*s.tape.Choose(16)) }
+func (w *Workload) age(s *Sim) core.Ms { return core.Ms(200+s.tape.Choose(200)) << s.tape.Choose(6) }
 
 func (w *Workload) open(s *Sim) {
 	p, st := w.star(s), w.stream(s)
@@ -185,8 +186,8 @@ func (w *Workload) append(s *Sim) {
 	for range 1 + t.Choose(3) {
 		st := led[t.Choose(len(led))]
 		w.hot = st
-		size := int64(8 + t.Choose(50))
-		if t.Choose(8) == 7 {
+		size := int64(1 + t.Choose(30))
+		if t.Choose(12) == 11 {
 			size = s.Dials.PartMin - 4 + int64(t.Choose(int(s.Dials.PartMax-s.Dials.PartMin)))
 		}
 		c := w.ledger.Submit(st.id, uint32(1+t.Choose(4)), size)
@@ -224,9 +225,19 @@ func (w *Workload) policy(s *Sim) {
 	st := w.stream(s)
 	s.Count.Clients[reqPolicy]++
 	age := core.Ms(0)
-	if s.tape.Choose(2) == 1 {
+	if !st.aged || s.tape.Choose(3) == 2 {
 		age = w.age(s)
-		st.spec.MaxAge = max(st.spec.MaxAge, age)
+	}
+	st.aged = age > 0
+	if age > 0 && s.tape.Choose(2) == 1 {
+		// Lifted soon after its first pass: what has outlived half of an object is
+		// worth a GC only if the other half is not to follow.
+		s.After(age+core.Ms(s.tape.Choose(900)), func() {
+			if !w.stopped && s.breach == nil && !st.deleted {
+				st.aged = false
+				w.run(s, &verb{kind: reqPolicy, stream: st.id})
+			}
+		})
 	}
 	w.run(s, &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}})
 }
