@@ -36,6 +36,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	}
 	c := exec.Command(self, args...)
 	c.Env = append(os.Environ(), actAs+"=1")
+	c.Dir = os.TempDir() // a demo in this process moves its working directory
 	return c
 }
 
