@@ -274,6 +274,9 @@ func (s *Script) wake(names []string, rs []*rule) error {
 	}
 	for _, p := range ps {
 		p.asleep = false
+		for _, e := range p.pend {
+			e.held = false
+		}
 	}
 	s.run(rs, ps...)
 	s.tick(s.now) // waits that were over long ago

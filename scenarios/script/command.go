@@ -189,6 +189,9 @@ func (s *Script) verbs(cmd string, w *words, rs []*rule) error {
 		return s.verify()
 	case "run", "start":
 		return s.audit(cmd, w, rs)
+	case "round":
+		s.round()
+		return nil
 	case "converge":
 		return s.converge()
 	case "still":
@@ -293,6 +296,17 @@ func (s *Script) hand(cmd string, w *words) error {
 		return s.disturb(cmd, w.at(0), int64(n))
 	case "arm":
 		return s.arm(w.at(0))
+	case "crowd":
+		at, err := w.time("at")
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(w.at(0))
+		for i := range n {
+			o := keys.Settled{Bucket: "crowd", Stream: 1 << 20, First: uint64(i), HasInc: true}
+			s.put(keys.DueReap(keys.ShardOfObject(o.Key(), s.Dials.Shards), s.now+at, o.Key()), format.ReapMark{}.Encode())
+		}
+		return err
 	}
 	return errNoCommand
 }

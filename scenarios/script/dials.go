@@ -56,7 +56,7 @@ func set(d *core.Dials, k, v string) bool {
 	if c, ok := map[string]*int{
 		"markers-per-era": &d.MarkersPerEra, "member-parallel": &d.MemberWidth, "member-plan": &d.MemberPlan, "entries": &d.EntriesPerRow,
 		"spans": &d.SpansPerRow, "pipeline": &d.Pipeline, "batch": &d.SettleBatch, "page": &d.ScanPage, "shards": &d.Shards,
-		"delete-batch": &d.DeleteBatch, "width": &d.DrainWidth, "park-after": &d.ParkAfter, "streams-per-txn": &d.StreamsPerTxn,
+		"delete-batch": &d.DeleteBatch, "width": &d.DrainWidth, "part-parallel": &d.PartWidth, "park-after": &d.ParkAfter, "streams-per-txn": &d.StreamsPerTxn,
 	}[k]; ok {
 		*c = n
 		return true

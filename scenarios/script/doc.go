@@ -34,6 +34,7 @@
 //
 //	run QUEUE [as=NAME] [clock=10m]       one pass of a duty's drain
 //	start QUEUE [as=NAME] [clock=10m]     the same, but nothing lands yet
+//	round                                 one pass of each duty, in a fixed order
 //	converge                              passes of all duties, and time, until nothing is left but clocks
 //	still [passes=50]                     as many more passes, which must write nothing
 //	decommission STAR [force] [cool-down]
@@ -54,10 +55,11 @@
 //	cut silent: WORDS      it lands, and the process ends before the reply
 //	cut after: WORDS       its reply is taken, and then the process ends
 //	cut late 5s: WORDS     the process ends, and the effect lands 5 s later
-//	lose: WORDS            it lands; the answer is unknown
+//	lose: WORDS            it lands; the answer is unknown (lose absent: is absent)
 //	drop: WORDS            it never lands; the answer is unknown
 //	late 5s: WORDS         the answer is unknown, and it lands 5 s later
 //	answer OUTCOME: WORDS  it never lands, and this is the answer (refused, absent, ...)
+//	hold: WORDS            it stays on its way until go; the process goes on with others
 //	stop before: WORDS     the process stands still; go goes on
 //	stop after: WORDS
 //	always RULE            (a command) the rule holds for everybody, until: always off
@@ -69,6 +71,7 @@
 //	plant OBJECT bytes=7   an object of so many bytes of garbage
 //	tear OBJECT bytes=7    it loses all but so many bytes
 //	take OBJECT            it goes
+//	crowd N at=2h          so many reap-checks of objects that never were
 //	arm OBJECT             a reap-check of it, due at once, as a killer leaves it who is cut before the kill
 //	allow LAW ...          breaches of these laws are printed, and no error
 //

@@ -38,6 +38,7 @@ type pending struct {
 	sentAt  core.Ms
 	session string
 	dead    bool
+	held    bool // a rule keeps it on its way, until its process is told to go on
 }
 
 // start starts a process. Nothing of it lands yet.
@@ -126,7 +127,7 @@ func (s *Script) end(p *proc, cut bool) {
 func (p *proc) next() *pending {
 	var best *pending
 	for _, e := range p.pend {
-		if e.op.Kind == core.KWait || e.op.Kind == core.KTake && len(p.queue) == 0 {
+		if e.held || e.op.Kind == core.KWait || e.op.Kind == core.KTake && len(p.queue) == 0 {
 			continue
 		}
 		if best == nil || e.at.Less(best.at) {
@@ -204,8 +205,8 @@ func (s *Script) hit(e *pending, r *rule) {
 		s.lates = append(s.lates, late{s.now + r.wait, e, p.name})
 		s.end(p, true)
 	case lose:
-		s.land(e, ", the reply is lost")
-		s.deliver(e, core.Reply{Outcome: core.Unknown})
+		s.land(e, ", and the answer is "+r.outcome.String())
+		s.deliver(e, core.Reply{Outcome: r.outcome})
 	case drop:
 		s.say(e, "lost on its way, no answer")
 		s.deliver(e, core.Reply{Outcome: core.Unknown})
@@ -216,6 +217,9 @@ func (s *Script) hit(e *pending, r *rule) {
 	case answer:
 		s.say(e, "answered "+r.outcome.String())
 		s.deliver(e, core.Reply{Outcome: r.outcome})
+	case hold:
+		s.say(e, "on its way")
+		e.held = true
 	case stopBefore:
 		s.say(e, "stopped before it")
 		p.asleep = true
@@ -245,6 +249,8 @@ func (s *Script) land(e *pending, more string) core.Reply {
 	switch {
 	case more != "":
 		s.say(e, r.Outcome.String()+more)
+	case s.verbose && e.op.Kind == core.KScan:
+		s.say(e, fmt.Sprintf("%s, %d rows", r.Outcome, len(r.Rows)))
 	case s.verbose, e.op.Mutates() && !s.brief, s.brief && e.op.IsStore() && e.op.Mutates():
 		s.say(e, r.Outcome.String())
 	}

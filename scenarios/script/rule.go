@@ -22,6 +22,7 @@ const (
 	answer
 	stopBefore
 	stopAfter
+	hold
 )
 
 // rule strikes the effects whose text has its words in order.
@@ -54,7 +55,7 @@ func rules(lines []string) (rs []*rule, err error) {
 
 func parseRule(line string) (*rule, error) {
 	head, words, ok := strings.Cut(line, ":")
-	r := &rule{text: line, nth: 1, words: strings.Fields(words)}
+	r := &rule{text: line, nth: 1, words: strings.Fields(words), outcome: core.Unknown}
 	bad := fmt.Errorf("no rule %q", line)
 	if !ok || len(r.words) == 0 {
 		return nil, bad
@@ -75,7 +76,7 @@ func parseRule(line string) (*rule, error) {
 		}
 	}
 	for k, names := range map[string]act{"cut before": cutBefore, "cut silent": cutSilent, "cut after": cutAfter, "lose": lose, "drop": drop,
-		"stop before": stopBefore, "stop after": stopAfter} {
+		"stop before": stopBefore, "stop after": stopAfter, "hold": hold} {
 		if strings.Join(verb, " ") == k {
 			r.act = names
 			return r, nil
@@ -89,8 +90,10 @@ func parseRule(line string) (*rule, error) {
 	case n == 2 && verb[0] == "late":
 		r.act = landLate
 		r.wait, err = parseSpan(verb[1])
-	case n == 2 && verb[0] == "answer":
-		r.act = answer
+	case n == 2 && (verb[0] == "answer" || verb[0] == "lose"):
+		if r.act = answer; verb[0] == "lose" {
+			r.act = lose
+		}
 		r.outcome, ok = outcomeOf(verb[1])
 		if !ok {
 			return nil, bad

@@ -28,7 +28,8 @@ type Script struct {
 	history []happened      // every change there was: a fork is judged from the beginning
 	broken  map[string]bool // breaches that stand, as they were printed
 	allowed map[int]bool
-	changes int // effective writes, ever
+	changes int           // effective writes, ever
+	past    [law.Laws]int // evaluations of earlier scenes
 
 	procs  map[string]*proc // by name, ended ones too
 	order  []string         // of starts
@@ -95,8 +96,16 @@ func (s *Script) Do(cmd string, args []string, lines []string) (string, error) {
 	return s.out.String(), nil
 }
 
-// Evaluated is on how many things each law has been evaluated so far.
-func (s *Script) Evaluated() [law.Laws]int { return s.judge.Report().Evaluated }
+// Evaluated is on how many things each law has been evaluated so far, in all scenes.
+func (s *Script) Evaluated() [law.Laws]int {
+	sum := s.past
+	if s.judge != nil {
+		for i, n := range s.judge.Report().Evaluated {
+			sum[i] += n
+		}
+	}
+	return sum
+}
 
 // Now is the time since the scene began.
 func (s *Script) Now() core.Ms { return s.now - epoch }
@@ -142,7 +151,7 @@ func (s *Script) scene(args []string) error {
 			st.Of[core.Express] = list
 		}
 	}
-	*s = Script{Dials: d, Stores: st, now: epoch, said: epoch}
+	*s = Script{Dials: d, Stores: st, now: epoch, said: epoch, past: s.Evaluated()}
 	s.begin(world.New(world.LimitsOf(&d), world.Dialect{RepeatComplete: core.Absent, LateParts: true}, slices.Concat(st.Of[0], st.Of[1])...))
 	return nil
 }

@@ -168,7 +168,33 @@ func (n *names) bound(end string) string {
 	if k, ok := strings.CutSuffix(end, "\x00"); ok {
 		return n.key(k) + " and it"
 	}
+	if last := len(end) - 1; end[last] == '/'+1 || end[last] == '~'+1 { // it ends a prefix
+		end = end[:last] + string(end[last]-1) + "*"
+	}
 	return n.key(end)
+}
+
+// scan prints a range read.
+func (n *names) scan(o *core.Op) string {
+	from, end := n.key(o.Key), n.bound(o.End)
+	if id, _, err := keys.ParseRef(o.Key); err == nil {
+		if _, last := keys.RefRange(id, 0); o.End == last {
+			return fmt.Sprintf("scan %s and up, at most %d", from, o.Num)
+		}
+	}
+	for q := range keys.Queue(keys.Queues) {
+		all, _ := keys.RipeRange(q, 0, 0)
+		var t int64
+		if tail, ok := strings.CutPrefix(o.End, all); ok && len(tail) > 1 && o.Key >= all {
+			if _, err := fmt.Sscanf(tail[:len(tail)-1], "%d", &t); err == nil && !strings.ContainsAny(tail, "/@") {
+				if o.Key == all {
+					from = strings.TrimSuffix(all, "0000/")
+				}
+				return fmt.Sprintf("scan %s up to %s, at most %d", from, clock(core.Ms(t)), o.Num)
+			}
+		}
+	}
+	return fmt.Sprintf("scan %s to %s, at most %d", from, end, o.Num)
 }
 
 // opText is one operation on one line: what rules match.
@@ -178,7 +204,7 @@ func (s *Script) opText(o *core.Op) string {
 	case core.KGet:
 		return "get " + s.key(o.Key)
 	case core.KScan:
-		return fmt.Sprintf("scan %s to %s, at most %d", s.key(o.Key), s.bound(o.End), o.Num)
+		return s.scan(o)
 	case core.KTxn:
 		return "txn " + strings.Join(s.txnLines(o.Txn), " ")
 	case core.KReadRange:

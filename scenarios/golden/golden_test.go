@@ -1,0 +1,92 @@
+// Package golden_test plays the scripts of this folder: see package script for
+// their language, and README.md for what they are about.
+package golden_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"nova/core/law"
+	"nova/scenarios/script"
+)
+
+// TestCrashTable plays one script for each row of the specification's crash table.
+func TestCrashTable(t *testing.T) { play(t, "crash-*.txt") }
+
+// TestDuties plays the ordinary life of each duty.
+func TestDuties(t *testing.T) { play(t, "duty-*.txt") }
+
+// TestCases plays the cases from the field.
+func TestCases(t *testing.T) { play(t, "c[0-9]*.txt") }
+
+// TestFindings plays the interleavings of docs/findings.md.
+func TestFindings(t *testing.T) { play(t, "finding-*.txt") }
+
+// TestNoScriptIsLeftOut: every script is played by one of the tests above.
+func TestNoScriptIsLeftOut(t *testing.T) {
+	files, err := filepath.Glob("*.txt")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	for _, f := range files {
+		n := 0
+		for _, pattern := range []string{"crash-*.txt", "duty-*.txt", "c[0-9]*.txt", "finding-*.txt"} {
+			if ok, _ := filepath.Match(pattern, f); ok {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is played by %d tests", f, n)
+		}
+	}
+}
+
+// play plays scripts. With -rewrite it writes what came of each command into them
+// anew: read what changed before it is committed.
+func play(t *testing.T, pattern string) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) {
+			s := script.New()
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				out, err := s.Do(d.Cmd, arguments(d), strings.Split(d.Input, "\n"))
+				if err != nil {
+					t.Errorf("%s: %v\n%s", d.Pos, err, out)
+				}
+				if out == "" {
+					out = "ok"
+				}
+				return out
+			})
+			evaluated(t, s.Evaluated())
+		})
+	}
+}
+
+// evaluated: a law that was evaluated on nothing proves nothing. (Law 4 is on
+// deletions, 7 is the hosts', 8 is for the end.)
+func evaluated(t *testing.T, n [law.Laws]int) {
+	for _, l := range []int{0, 1, 2, 3, 5} {
+		if n[l] == 0 && !t.Failed() {
+			t.Errorf("law %d was evaluated on nothing", l)
+		}
+	}
+}
+
+// arguments puts a command's arguments together again.
+func arguments(d *datadriven.TestData) (args []string) {
+	for _, a := range d.CmdArgs {
+		if len(a.Vals) > 0 {
+			args = append(args, a.Key+"="+strings.Join(a.Vals, ","))
+		} else {
+			args = append(args, a.Key)
+		}
+	}
+	return args
+}
