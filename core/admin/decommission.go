@@ -44,7 +44,8 @@ type Decommission struct {
 	chains  chainWalk
 	settles core.Group[settling]
 	batches batchWalk
-	ripened bool // once a run is enough: nothing is armed any more
+	armed   bool // once a run is enough: open chains were announced to the settle duty
+	ripened bool // the same: nothing is armed any more
 	intents intentWalk
 	markers markerWalk
 	reaps   core.Group[core.Call]
@@ -115,13 +116,13 @@ func (d *Decommission) Step(t core.Turn, e *core.Env, o *Order) core.Verdict {
 			}
 		case decomSettling:
 			if !d.settles.Run(t, len(d.chains.page), e.Dials.DrainWidth, func(i int, s *settling, t core.Turn) bool {
-				return s.run(t, e, o.Star, &d.chains.page[i], &d.Report)
+				return s.run(t, e, d, o, &d.chains.page[i])
 			}) {
 				return core.Working
 			}
 			d.settles, d.step = core.Group[settling]{}, decomSettle
 			if !d.chains.more {
-				d.chains, d.step = chainWalk{}, decomGate
+				d.chains, d.armed, d.step = chainWalk{}, true, decomGate
 			}
 		case decomGate: // 2. Gate on every epoch settled.
 			switch d.chains.next(t, e, o.Star) {
@@ -344,8 +345,6 @@ func (d *Decommission) guard(o *Order, r *core.Reply) {
 		d.stop(Unanswered, keys.Star(o.Star))
 	case alive && !o.Force:
 		d.stop(NotDrained, keys.Star(o.Star))
-	case o.Force:
-		d.step = decomGate
 	default:
 		d.step = decomSettle
 	}
@@ -481,7 +480,7 @@ const recordTries = 4
 func (d *Decommission) restart() {
 	rep := d.Report
 	rep.Blockers, rep.Blocked = nil, 0
-	*d = Decommission{ripened: d.ripened, Report: rep}
+	*d = Decommission{armed: d.armed, ripened: d.ripened, Report: rep}
 }
 
 // wake is when to look again.

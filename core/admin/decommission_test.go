@@ -173,8 +173,14 @@ func TestTheListOfReasons(t *testing.T) {
 func TestForce(t *testing.T) {
 	r := newRig(t)
 	a, b := drained(r)
+	r.rest(5)
 	if d, v := r.decommission(Order{Star: "s1", Force: true}); v != core.Again || !slices.Equal(r.reasons(d), []Reason{Unsettled}) || r.head(2).State != format.ChainOpen {
 		t.Errorf("%s %+v, and the head is %+v", v, d.Report, r.head(2))
+	}
+	for _, epoch := range []uint64{1, 2} { // it is announced to the duty, though
+		if _, ok := r.row(keys.DueSettle(keys.ShardOfChain("s1", epoch, r.dials.Shards), r.now, "s1", epoch)); !ok && r.head(epoch).State == format.ChainOpen {
+			t.Errorf("no settle marker of epoch %d is ripe", epoch)
+		}
 	}
 	s := r.star("s1") // it comes back while the operator insists
 	s.open(a)
