@@ -306,7 +306,10 @@ func (d *Driver) sendBody(ctx context.Context, op *core.Op, bad map[core.Obj]boo
 		if err != nil {
 			return core.Reply{}, a.failure()
 		}
-		body.CRC, body.HasCRC = checksum(b), true
+		// What the pieces are known to be, rather than what the buffer holds by now.
+		if body.CRC, body.HasCRC = bodySum(op.Body); !body.HasCRC {
+			body.CRC, body.HasCRC = checksum(b), true
+		}
 		body.Open = func() io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
 	} else {
 		body.CRC, body.HasCRC = bodySum(op.Body)
