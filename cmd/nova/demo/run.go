@@ -20,7 +20,7 @@ import (
 
 // Config says what to demonstrate.
 type Config struct {
-	Data     string   // directory; "" is one that is removed when all is well
+	Data     string   // directory; "" is one that is removed when all is well, or ctx ends
 	Inputs   []string // files; none: generated texts
 	Progress io.Writer
 	Log      *slog.Logger
@@ -73,7 +73,7 @@ type demo struct {
 // Run runs the demo and reports. An error means that it could not be carried to
 // its end; a report whose OK is false that it was, and found something.
 func Run(ctx context.Context, cfg Config) (report *Report, err error) {
-	began := time.Now()
+	began, outer := time.Now(), ctx
 	if cfg.Drain <= 0 {
 		cfg.Drain = 30 * time.Second
 	}
@@ -101,9 +101,11 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	defer func() {
 		err = errors.Join(err, stack.Close())
-		if remove != "" && err == nil && report.OK {
-			err = os.RemoveAll(remove)
-		} else if remove != "" {
+		switch {
+		case remove == "":
+		case err == nil && report.OK || outer.Err() != nil:
+			err = errors.Join(err, os.RemoveAll(remove))
+		default:
 			d.progress.say("The data is kept in %s", remove)
 		}
 	}()
