@@ -58,15 +58,6 @@ func (s *Script) stream(at string) (*streamOf, error) {
 	return nil, fmt.Errorf("no stream %s", at)
 }
 
-func (s *Script) byID(id uint64) *streamOf {
-	for _, st := range s.streams {
-		if st.id == id {
-			return st
-		}
-	}
-	return &streamOf{id: id, at: "?"}
-}
-
 // root adapts a function to a root machine.
 type root func(t core.Turn) bool
 
