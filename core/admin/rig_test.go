@@ -185,11 +185,6 @@ func (r *rig) put(key, val string) {
 	r.land(&op, "")
 }
 
-func (r *rig) del(key string) {
-	op := core.Txn(core.Del(key))
-	r.land(&op, "")
-}
-
 // object puts an object, as a test.
 func (r *rig) object(o core.Obj, body string) {
 	op := core.Create(o, core.Bytes(body), r.now)

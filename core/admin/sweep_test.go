@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -213,5 +212,5 @@ func TestTheSweepHoldsAPage(t *testing.T) {
 	if held > 32<<20 {
 		t.Errorf("%d MiB are held", held>>20)
 	}
-	t.Log(fmt.Sprintf("%d KiB held at most", held>>10))
+	t.Logf("%d KiB held at most", held>>10)
 }
