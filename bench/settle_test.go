@@ -24,7 +24,7 @@ func BenchmarkSettle(b *testing.B) {
 	}{
 		// Short chunks of streams that have crossed the size trigger or nearly so:
 		// data parts, one an output.
-		{"small", shape{slots: 16, streams: 16, chunks: 6, size: 64 * kib}, 64 * mib},
+		{"small", shape{slots: 32, streams: 32, chunks: 3, size: 64 * kib}, 64 * mib},
 		// Outputs so short that what the metastore does for each of them shows.
 		{"tiny", shape{slots: 16, streams: 128, chunks: 1, size: 32 * kib}, 64 * mib},
 		// Long chunks, which the store copies.
