@@ -180,9 +180,9 @@ func (o *MutantsOptions) args(p *Planted) []string {
 }
 
 // run is one bug: plant, build, run.
-func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, sound map[string][]string) Result {
+func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, sound map[string][]string) (r Result) {
 	began := time.Now()
-	r := Result{Bug: p}
+	r.Bug = p
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	defer func() { r.Took = time.Since(began) }()

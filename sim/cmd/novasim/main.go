@@ -135,7 +135,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	fs := flag.NewFlagSet("novasim run", flag.ContinueOnError)
 	fs.SetOutput(errs)
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
-	plan := fs.String("plan", "", "the fault plan, instead of each seed's own")
+	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
 	skip := fs.String("skip", "", "seeds to leave out, with commas between")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
@@ -152,7 +152,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		return o, fmt.Errorf("seeds %q: want A..B with A below B", *seeds)
 	}
 	if *plan != "" {
-		p, err := faults.Parse(*plan)
+		p, err := faults.Parse(strings.ReplaceAll(*plan, ",", " "))
 		if err != nil {
 			return o, err
 		}
