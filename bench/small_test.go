@@ -4,6 +4,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -18,8 +19,9 @@ import (
 // seed, and then until everything has drained.
 const smallEffects = 4000
 
-// smallSeeds are the runs that are measured, always the same.
-var smallSeeds = []uint64{1, 2, 3, 4, 5, 6, 7, 8}
+// smallSeeds are the runs that are measured, always the same. What a seed draws
+// changes with the simulator: compare figures of one commit only.
+var smallSeeds = []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 func small(seed uint64) sim.Config {
 	return sim.Config{Seed: seed, Effects: smallEffects, Scene: sim.Nova}
@@ -33,6 +35,7 @@ func small(seed uint64) sim.Config {
 //	unjudged/cpu-s  the same without laws
 //	bare-ops/cpu-s  operations applied to the model
 //	judged/bare     CPU time of the first over that of the last, for the same runs
+//	slowest/cpu-s   judged effects of the seed that has the fewest
 func BenchmarkSmall(b *testing.B) {
 	tapes := make([]tape, len(smallSeeds))
 	for i, seed := range smallSeeds {
@@ -40,13 +43,18 @@ func BenchmarkSmall(b *testing.B) {
 	}
 	var judged, unjudged, bare []time.Duration
 	var effects, ops int64
+	var slowest []float64
 	for b.Loop() {
 		effects, ops = 0, 0
+		worst := math.Inf(1)
 		judged = append(judged, took(func() {
 			for _, seed := range smallSeeds {
-				effects += run(b, small(seed)).Count.Effects
+				var n int64
+				d := took(func() { n = run(b, small(seed)).Count.Effects })
+				effects, worst = effects+n, min(worst, rate(n, d))
 			}
 		}))
+		slowest = append(slowest, worst)
 		unjudged = append(unjudged, took(func() {
 			for _, seed := range smallSeeds {
 				c := small(seed)
@@ -63,6 +71,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(rate(effects, median(judged)), "effects/cpu-s")
+	b.ReportMetric(median(slowest), "slowest/cpu-s")
 	b.ReportMetric(rate(effects, median(unjudged)), "unjudged/cpu-s")
 	b.ReportMetric(rate(ops, median(bare)), "bare-ops/cpu-s")
 	b.ReportMetric(median(judged).Seconds()/median(bare).Seconds(), "judged/bare")
