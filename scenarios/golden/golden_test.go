@@ -22,6 +22,9 @@ func TestDuties(t *testing.T) { play(t, "duty-*.txt") }
 // TestCases plays the cases from the field.
 func TestCases(t *testing.T) { play(t, "c[0-9]*.txt") }
 
+// TestGaps plays what closes a gap of the specification and is in no case.
+func TestGaps(t *testing.T) { play(t, "gap-*.txt") }
+
 // TestFindings plays the interleavings of docs/findings.md.
 func TestFindings(t *testing.T) { play(t, "finding-*.txt") }
 
@@ -33,7 +36,7 @@ func TestNoScriptIsLeftOut(t *testing.T) {
 	}
 	for _, f := range files {
 		n := 0
-		for _, pattern := range []string{"crash-*.txt", "duty-*.txt", "c[0-9]*.txt", "finding-*.txt"} {
+		for _, pattern := range []string{"crash-*.txt", "duty-*.txt", "c[0-9]*.txt", "gap-*.txt", "finding-*.txt"} {
 			if ok, _ := filepath.Match(pattern, f); ok {
 				n++
 			}
