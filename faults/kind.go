@@ -33,6 +33,7 @@ const (
 	Slow       // it takes long, and is answered well
 
 	// A process.
+	Flaky     // for a while every third of its effects is lost, refused, or not answered
 	Pause     // it stands still, sessions and all, and then goes on: a zombie
 	LeaseLost // its session ends while it lives
 	Skew      // its clock is off, by no more than the skew that the dials allow
@@ -49,7 +50,7 @@ const (
 var kindNames = [Kinds]string{"none",
 	"cut-before", "cut-after", "cut-silent", "cut-upload", "restart-later", "restart-never",
 	"lost-reply", "dropped", "late", "refusal", "delete-key", "damaged-tip", "slow",
-	"pause", "lease-lost", "skew",
+	"flaky", "pause", "lease-lost", "skew",
 	"store-down", "store-slow", "meta-down", "no-space"}
 
 func (k Kind) String() string {

@@ -26,8 +26,8 @@ var scale = [Kinds]uint32{
 	RestartLater: 600_000, RestartNever: 120_000,
 	LostReply: 40_000, Dropped: 12_000, Late: 40_000, Refusal: 12_000,
 	DeleteKey: 150_000, DamagedTip: 4_000, Slow: 20_000,
-	Pause: 1500, LeaseLost: 1000, Skew: 700_000,
-	StoreDown: 800, StoreSlow: 800, MetaDown: 400, NoSpace: 500,
+	Flaky: 2000, Pause: 2000, LeaseLost: 2000, Skew: 700_000,
+	StoreDown: 2000, StoreSlow: 1500, MetaDown: 600, NoSpace: 600,
 }
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and
