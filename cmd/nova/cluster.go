@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -80,12 +81,16 @@ func (c *clusterFlags) open(ctx context.Context, dials core.Dials, log *slog.Log
 		return nil, err
 	}
 	s3, err := c.s3(ctx)
+	var caches aws.CredentialsProvider
+	if err == nil {
+		caches, err = cacheCredentials()
+	}
 	if err == nil {
 		var cl *daemon.Cluster
 		cl, err = daemon.Open(ctx, daemon.Config{
 			Etcd: etcd, Prefix: c.prefix, S3: s3,
 			Buckets:   [core.Classes][]string{core.Standard: c.standard, core.Express: c.express},
-			Directory: c.directory, Caches: c.dials.caches, Dials: dials, Log: log,
+			Directory: c.directory, Caches: c.dials.caches, CacheCredentials: caches, Dials: dials, Log: log,
 		})
 		if err == nil {
 			return &cluster{cl, func() error { cl.Close(); return etcd.Close() }}, nil

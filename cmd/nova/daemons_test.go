@@ -63,7 +63,8 @@ func TestDaemons(t *testing.T) {
 	dev, on := at[0], []string{"--etcd", at[1], "--s3", at[2], "--local-dials"}
 	t.Setenv("AWS_ACCESS_KEY_ID", at[3])
 	t.Setenv("AWS_SECRET_ACCESS_KEY", at[4])
-	daemonOf(t, append([]string{"auditor", "--auditor", "third", "--metrics-listen", "127.0.0.1:0"}, on...), `msg=(auditing)`)
+	_, cache := daemonOf(t, []string{"cache", "--s3", at[2], "--listen", "127.0.0.1:0"}, `for="S3 clients" address=(\S+)`)
+	daemonOf(t, append([]string{"auditor", "--auditor", "third", "--metrics-listen", "127.0.0.1:0", "--object-cache-instances", "http://" + cache[0]}, on...), `msg=(auditing)`)
 	star, at := daemonOf(t, append([]string{"star", "--star", "extra", "--listen", "127.0.0.1:0"}, on...), `for=clients address=(\S+)`)
 	extra := at[0]
 

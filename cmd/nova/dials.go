@@ -31,7 +31,7 @@ func (d *dialFlags) register(f *pflag.FlagSet) {
 	f.DurationVar(&d.expressLinger, "express-denorm-linger", 5*time.Minute, "the same for chains of the express class")
 	f.DurationVar(&d.ageCap, "denorm-age-cap", 24*time.Hour, "how long a batch stays on its chain at most")
 	f.DurationVar(&d.expressAgeCap, "express-denorm-age-cap", time.Hour, "the same for chains of the express class")
-	f.StringSliceVar(&d.caches, "object-cache-instances", nil, "addresses of object caches that deletes go through (comma-separated; none: no cache)")
+	f.StringSliceVar(&d.caches, "object-cache-instances", nil, "addresses of the object caches (nova cache) that deletes go through, the same list everywhere (comma-separated; none: no cache)")
 }
 
 // dials is the process's dials, or why the flags break a contract.

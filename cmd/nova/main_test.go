@@ -42,7 +42,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, c := range [][]string{
-		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"verify"}, {"node"}, {"node", "ls"}, {"node", "decommission"}, {"sim"}, {"sim", "run"}, {"sim", "replay"}, {"sim", "shrink"}, {"sim", "mutants"},
+		nil, {"demo"}, {"dev"}, {"star"}, {"auditor"}, {"cache"}, {"verify"}, {"node"}, {"node", "ls"}, {"node", "decommission"}, {"sim"}, {"sim", "run"}, {"sim", "replay"}, {"sim", "shrink"}, {"sim", "mutants"},
 		{"stream"}, {"stream", "create"}, {"stream", "ls"}, {"stream", "append"}, {"stream", "read"}, {"stream", "trim"}, {"stream", "delete"},
 	} {
 		code, out, errs := nova(t, "", append(c, "--help")...)
@@ -88,6 +88,9 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"star --log-level loud", 2, `--log-level "loud"`},
 		{"auditor --log-format xml", 2, `--log-format "xml"`},
 		{"auditor --fetch-cache-mib 0", 2, "--fetch-cache-mib is 0"},
+		{"cache --s3 http://127.0.0.1:1 --cache-mib 0", 2, "--cache-mib is 0"},
+		{"cache", 2, "--s3 is empty"},
+		{"cache --s3 nowhere", 2, `"nowhere" is no address of an S3 endpoint`},
 		{"star --slot-mib 0", 2, "--slot-mib 0"},
 		{"stream trim a b", 2, `"b" is no sequence number`},
 		{"stream read", 2, "accepts 1 arg(s), received 0"},

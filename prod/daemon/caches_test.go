@@ -2,16 +2,19 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"net/http"
+	"log/slog"
 	"net/http/httptest"
-	"sync"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"nova/core"
+	"nova/prod/cache"
 	"nova/prod/exec"
+	"nova/prod/s3store"
 )
 
 // counted is a store that counts its deletes.
@@ -37,39 +40,80 @@ func readAll(t *testing.T, r io.ReadCloser) string {
 	return string(b)
 }
 
-// No cached copy outlives its object: what a cache did not answer for stays.
+// With an object cache, what an auditor's stores delete leaves no copy there; when
+// the cache has gone, it is deleted all the same.
 func TestDeletesGoThroughTheCaches(t *testing.T) {
-	var mu sync.Mutex
-	var purged []string
-	cache := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		purged = append(purged, r.Method+" "+r.URL.Path)
-		switch r.URL.Path {
-		case "/st/data/b/x@1":
-			w.WriteHeader(http.StatusNotFound) // it never had it
-		case "/st/data/b/y@1":
-			w.WriteHeader(http.StatusBadGateway)
+	_, stack := clusterOn(t)
+	pair := credentials.NewStaticCredentialsProvider(stack.S3.AccessKey, stack.S3.SecretKey, "")
+	own := credentials.NewStaticCredentialsProvider("cache", "its secret", "")
+	p, err := cache.New(cache.Config{URL: stack.S3.URL, Region: stack.S3.Region, Credentials: pair, Accept: own, Bytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(p)
+	defer front.Close()
+	c, err := Open(t.Context(), Config{
+		Etcd: stack.Client(), Prefix: "nova/", Dials: Local(),
+		S3:      s3store.Config{URL: stack.S3.URL, Region: stack.S3.Region, Credentials: pair},
+		Buckets: [core.Classes][]string{{"nova-standard"}, {"nova-express"}},
+		Caches:  []string{front.URL}, CacheCredentials: own, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	reader := s3store.Config{URL: front.URL, Region: stack.S3.Region, Credentials: own}
+	end, err := s3store.Connect(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	through, err := end.Store("nova-standard", s3store.Bucket{Name: "nova-standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores, _ := c.byHonestClock(nil)
+	audit := stores["nova-standard"]
+	var keys []string
+	for i := range 3 {
+		keys = append(keys, fmt.Sprintf("data/b c/%d@1~%d", i, i))
+		body := &exec.Body{N: 3, Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader("val")) }}
+		// Created through the cache: its time bound is signed again as it was.
+		if r, err := through.Do(t.Context(), core.Create(core.Obj{Store: "nova-standard", Key: keys[i]}, nil, Now()+5000), body); r.Outcome != core.OK {
+			t.Fatal(r, err)
 		}
-	}))
-	defer cache.Close()
-	under := &counted{}
-	s := &cached{ObjectStore: under, name: "st", at: []string{cache.URL + "/"}}
-	r, err := s.Delete(t.Context(), []string{"data/b/x@1", "data/b/y@1", "data/b/z@1"})
-	if err == nil {
-		t.Error("no error, though a cache did not purge")
+		for range 2 {
+			b, r, err := through.Open(t.Context(), keys[i], 0, -1)
+			if r.Outcome != core.OK {
+				t.Fatal(r, err)
+			}
+			if s := readAll(t, b); s != "val" {
+				t.Errorf("%q", s)
+			}
+		}
 	}
-	got := []core.Outcome{r[0].Outcome, r[1].Outcome, r[2].Outcome}
-	if d := cmp.Diff([]core.Outcome{core.OK, core.Unknown, core.OK}, got); d != "" {
-		t.Error(d)
+	if s := p.Stats(); s.Misses != 3 || s.Hits != 3 || s.Entries != 3 {
+		t.Errorf("%+v", s)
 	}
-	if d := cmp.Diff([]string{"data/b/x@1", "data/b/z@1"}, under.keys); d != "" {
-		t.Error(d)
+	deletes := func(keys ...string) {
+		t.Helper()
+		r, err := audit.Delete(t.Context(), keys)
+		for i := range r {
+			if r[i].Outcome != core.OK || err != nil {
+				t.Error(keys[i], r[i], err)
+			}
+			if r, _ := storeOf(c.objects["nova-standard"]).Do(t.Context(), core.Stat(core.Obj{Store: "nova-standard", Key: keys[i]}), nil); r.Outcome != core.Absent {
+				t.Errorf("%s stands: %v", keys[i], r.Outcome)
+			}
+		}
 	}
-	if len(purged) != 3 {
-		t.Errorf("purged %q", purged)
+	deletes(keys[:2]...)
+	if s := p.Stats(); s.Deletes != 2 || s.Entries != 1 {
+		t.Errorf("%+v", s)
 	}
-	if c := storeOf(s); c != exec.ObjectStore(under) {
-		t.Error("the store behind the caches is not the store")
+	if _, r, err := through.Open(t.Context(), keys[0], 0, -1); r.Outcome != core.Absent {
+		t.Error("a copy outlived its object", r, err)
 	}
+	front.Close()
+	deletes(keys[2])
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"nova/core"
@@ -33,10 +34,13 @@ type Config struct {
 	Buckets [core.Classes][]string
 	// Directory marks the express buckets as S3 directory buckets.
 	Directory bool
-	// Caches are addresses of object caches that deletes go through.
-	Caches []string
-	Dials  core.Dials
-	Log    *slog.Logger
+	// Caches are addresses of the instances of an object cache that deletes go
+	// through (prod/cache), the same list for all who use it. CacheCredentials sign
+	// for them; nil are those of S3.
+	Caches           []string
+	CacheCredentials aws.CredentialsProvider
+	Dials            core.Dials
+	Log              *slog.Logger
 }
 
 // Cluster is an opened metastore and opened stores, with what every process of a
@@ -50,6 +54,7 @@ type Cluster struct {
 	etcd    *clientv3.Client
 	prefix  string
 	s3      *s3store.Endpoint
+	caches  []*s3store.Endpoint
 	objects map[core.Store]exec.ObjectStore
 }
 
@@ -88,6 +93,9 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 
 // openStores opens every bucket as the store of its own name, and probes it.
 func (c *Cluster) openStores(ctx context.Context, from *Config) error {
+	if err := c.connectCaches(from); err != nil {
+		return err
+	}
 	for class, buckets := range from.Buckets {
 		if len(buckets) == 0 {
 			return fmt.Errorf("open the cluster: no bucket for class %s: give it at least one", core.Class(class))
@@ -98,16 +106,16 @@ func (c *Cluster) openStores(ctx context.Context, from *Config) error {
 			if _, ok := c.objects[name]; ok {
 				continue
 			}
-			s, err := c.s3.Store(name, s3store.Bucket{Name: b, Express: from.Directory && core.Class(class) == core.Express})
+			bucket := s3store.Bucket{Name: b, Express: from.Directory && core.Class(class) == core.Express}
+			s, err := c.s3.Store(name, bucket)
 			if err != nil {
 				return fmt.Errorf("open the cluster: %w", err)
 			}
 			if _, err := s.Probe(ctx); err != nil {
 				return fmt.Errorf("open the cluster: %w", err)
 			}
-			c.objects[name] = s
-			if len(from.Caches) > 0 {
-				c.objects[name] = &cached{ObjectStore: s, name: name, at: from.Caches}
+			if c.objects[name], err = c.behindCaches(from, s, name, bucket); err != nil {
+				return err
 			}
 		}
 	}
@@ -144,7 +152,12 @@ func (c *Cluster) generation(ctx context.Context) (uint32, error) {
 
 // Close drops the connections to the stores. Nothing of the cluster may be running
 // any more; the etcd client is its owner's to close.
-func (c *Cluster) Close() { c.s3.Close() }
+func (c *Cluster) Close() {
+	for _, end := range c.caches {
+		end.Close()
+	}
+	c.s3.Close()
+}
 
 // metastore is a metastore with a session of its own. It sends nothing yet.
 func (c *Cluster) metastore() (*etcdmeta.Store, error) {

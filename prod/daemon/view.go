@@ -196,14 +196,6 @@ func (c *Cluster) uploads(ctx context.Context, s *snapshot) error {
 	return nil
 }
 
-// storeOf is the store behind its caches.
-func storeOf(s exec.ObjectStore) exec.ObjectStore {
-	if c, ok := s.(*cached); ok {
-		return c.ObjectStore
-	}
-	return s
-}
-
 // tails reads the footer and trailer of every object, and drops the objects that
 // have gone.
 func (c *Cluster) tails(ctx context.Context, s *snapshot) error {
