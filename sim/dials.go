@@ -18,11 +18,15 @@ func Dials(t *Tape) core.Dials {
 	d.PartMin, d.PartMax, d.PartCount, d.PartWidth = 120, 500, 40, t.Between(1, 3)
 	d.OutputCap = int64(t.Between(2, 40)) * 150
 	d.OutputChunks = t.Between(1, 20) * 8
+	if t.Chance(1, 3) { // settled at once, in few large objects that grow old by tail-fills
+		d.Linger, d.AgeCap = [core.Classes]core.Ms{150, 150}, [core.Classes]core.Ms{400, 300}
+		d.OutputCap, d.OutputChunks = 6000, 200
+	}
 	d.MarkersPerEra = t.Between(1, 4)
 	d.MemberWidth = t.Between(1, 4)
 	d.MemberPlan = t.Between(2, 32)
 	d.WarmSet, d.JobDeadline = int64(t.Between(1, 8))*1000, 1500
-	d.ProbeWidth, d.GCMinDead, d.GCDeadPart = t.Between(1, 6), int64(t.Between(1, 4))*25, 2
+	d.ProbeWidth, d.GCMinDead, d.GCDeadPart = t.Between(1, 6), int64(t.Between(1, 4))*8, int64(t.Between(1, 4))*4
 	d.ReapBucket, d.DeleteBatch = 150, t.Between(1, 4)
 	d.GateRetry, d.Quiesce = 400, 700
 	d.TeardownGroup, d.TeardownWidth = 4, t.Between(1, 3)

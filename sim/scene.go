@@ -110,6 +110,7 @@ func Nova(s *Sim) {
 		s.Laws = newJudge(s, w.ledger)
 	}
 	s.SetClients(w)
+	w.mix(s)
 	for i := range 1 + s.tape.Choose(3) {
 		a := &starActor{w, fmt.Sprintf("star-%d", i), core.Class(s.tape.Choose(core.Classes))}
 		w.stars = append(w.stars, a)

@@ -26,6 +26,9 @@ type Workload struct {
 	serial  uint64    // of requests and clients
 	stopped bool
 	most    int // streams at a time
+	aging   bool
+	weights []int // of acts
+	total   int
 
 	operators []*operatorActor
 }
@@ -37,6 +40,7 @@ type streamOf struct {
 	on      *Proc // the process that said it leads it, or nil
 	next    uint64
 	deleted bool // somebody asked for it
+	quiet   bool // nobody appends to it any more
 	aged    bool // it was last asked to have an age policy
 	trimmed uint64
 }
@@ -60,34 +64,50 @@ func (w *Workload) knows(id uint64, spec serve.Spec) *streamOf {
 	return st
 }
 
+// act is one thing that clients do, and how often they do it beside the others.
+type act struct {
+	weight int
+	do     func(*Workload, *Sim)
+}
+
+// acts are what clients do in the run of runs.
+var acts = [...]act{
+	{48, (*Workload).append}, {12, (*Workload).open}, {7, (*Workload).create},
+	{10, (*Workload).read}, {12, (*Workload).use}, {1, (*Workload).serve},
+	{3, (*Workload).trim}, {1, (*Workload).delete}, {2, (*Workload).policy}, {1, (*Workload).closeOrReopen},
+}
+
+// mix draws how often the clients of one run do each thing: some runs are all
+// trims, or all policies, or deletions of streams that have just been made.
+func (w *Workload) mix(s *Sim) {
+	if w.aging = s.tape.Choose(4) == 3; w.aging {
+		// A few streams grow old in peace, and once in a while half of what one has
+		// expires: the life that ends in a GC.
+		w.most = 1 + s.tape.Choose(2)
+		w.weights, w.total = []int{200, 20, 5, 10, 10, 2, 0, 0, 3, 1}, 251
+		return
+	}
+	for i := range acts {
+		n := acts[i].weight << s.tape.Choose(4)
+		if i > 2 && s.tape.Choose(4) == 3 {
+			n = 0
+		}
+		w.weights, w.total = append(w.weights, n), w.total+n
+	}
+}
+
 // Act does one thing.
 func (w *Workload) Act(s *Sim) {
-	t := s.tape
 	if len(w.streams) == 0 {
 		w.create(s)
 		return
 	}
-	switch r := t.Choose(100); {
-	case r < 48:
-		w.append(s)
-	case r < 60:
-		w.open(s)
-	case r < 67:
-		w.create(s)
-	case r < 77:
-		w.read(s)
-	case r < 89:
-		w.use(s)
-	case r < 90:
-		w.serve(s)
-	case r < 93:
-		w.trim(s)
-	case r < 95:
-		w.delete(s)
-	case r < 99:
-		w.policy(s)
-	default:
-		w.closeOrReopen(s)
+	r := s.tape.Choose(w.total)
+	for i, n := range w.weights {
+		if r -= n; r < 0 {
+			acts[i].do(w, s)
+			return
+		}
 	}
 }
 
@@ -140,14 +160,19 @@ func (w *Workload) create(s *Sim) {
 	s.Count.Clients[reqCreate]++
 	t := s.tape
 	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
-	if t.Choose(3) == 2 {
+	if !w.aging && t.Choose(3) == 2 {
 		spec.MaxAge = w.age(s)
 	}
 	w.run(s, &verb{kind: reqCreate, spec: spec})
 }
 
 // age draws an age policy: of seconds, so that it strikes during the run.
-func (w *Workload) age(s *Sim) core.Ms { return core.Ms(200+s.tape.Choose(200)) << s.tape.Choose(6) }
+func (w *Workload) age(s *Sim) core.Ms {
+	if w.aging {
+		return core.Ms(200 + s.tape.Choose(1000))
+	}
+	return core.Ms(200+s.tape.Choose(200)) << s.tape.Choose(5)
+}
 
 func (w *Workload) open(s *Sim) {
 	p, st := w.star(s), w.stream(s)
@@ -170,12 +195,15 @@ func (w *Workload) append(s *Sim) {
 	}
 	var led []*streamOf
 	for _, st := range w.streams {
-		if st.on == p && (!st.deleted || t.Choose(4) == 3) {
+		if st.on == p && !st.quiet && (!st.deleted || t.Choose(4) == 3) {
 			led = append(led, st)
 		}
 	}
 	if len(led) == 0 {
 		st := w.stream(s)
+		if t.Choose(4) > 0 { // it is being opened, or another leads it
+			return
+		}
 		s.Count.Clients[reqOpen]++
 		w.ask(p, serve.Request{Verb: serve.VerbOpen, Stream: st.id}, &ask{stream: st})
 		return
@@ -229,12 +257,15 @@ func (w *Workload) policy(s *Sim) {
 		age = w.age(s)
 	}
 	st.aged = age > 0
-	if age > 0 && s.tape.Choose(2) == 1 {
-		// Lifted soon after its first pass: what has outlived half of an object is
-		// worth a GC only if the other half is not to follow.
-		s.After(age+core.Ms(s.tape.Choose(900)), func() {
+	if age > 0 && s.tape.Choose(4) < 3 {
+		// Lifted soon after its first pass, and nothing is appended any more: an object
+		// half of which has expired is worth a GC only if the other half is not to
+		// follow, and no tail-fill takes it over.
+		quiet := s.tape.Choose(4) < 3
+		s.After(age+s.Dials.PollEvery+core.Ms(s.tape.Choose(900)), func() {
 			if !w.stopped && s.breach == nil && !st.deleted {
-				st.aged = false
+				st.aged, st.quiet = false, quiet
+				s.After(2*s.Dials.ReadGrace, func() { st.quiet = false })
 				w.run(s, &verb{kind: reqPolicy, stream: st.id})
 			}
 		})
