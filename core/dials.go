@@ -75,6 +75,10 @@ type Dials struct {
 	FarAhead     Ms  // a marker further ahead than any policy allows is dated by a wrong clock
 }
 
+// MaxEntriesPerRow bounds Dials.EntriesPerRow: the transaction that kills a row
+// arms everything that it names.
+const MaxEntriesPerRow = TxnOps - 16
+
 const (
 	second = Ms(1000)
 	minute = 60 * second
@@ -124,6 +128,8 @@ func (d *Dials) Check() error {
 		return fmt.Errorf("%d chunks an output: 1 to %d, or no probe could look them up", d.OutputChunks, MaxGroup)
 	case d.StreamsPerTxn*2+4 > TxnOps:
 		return fmt.Errorf("%d streams an absorb transaction exceed %d compares", d.StreamsPerTxn, TxnOps)
+	case d.EntriesPerRow < 1 || d.EntriesPerRow > MaxEntriesPerRow:
+		return fmt.Errorf("%d entries a catalog row: 1 to %d, so that a row and what it names are killed and armed in one transaction", d.EntriesPerRow, MaxEntriesPerRow)
 	case d.Shards < 1 || d.Shards > 1<<12:
 		return fmt.Errorf("%d shards: 1 to 4096", d.Shards)
 	case d.Pipeline < 1 || d.Pipeline > 64:

@@ -114,7 +114,7 @@ func TestTheListOfReasons(t *testing.T) {
 	// No auditor runs: the verb settles the chains itself, their garbage twice.
 	d := run(Unsettled)
 	cut := r.head(2)
-	if u := d.Report.Blockers[len(d.Report.Blockers)-1]; u.Until != cut.CutAt+r.dials.RequestLife || cut.State != format.ChainSwept {
+	if u := d.Report.Blockers[len(d.Report.Blockers)-1]; u.Until != cut.SweptAt+r.dials.RequestLife || cut.State != format.ChainSwept {
 		t.Errorf("unsettled until %+v, the head is %+v", u, cut)
 	}
 	if d.Report.Phase != 0 {

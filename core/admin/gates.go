@@ -89,7 +89,7 @@ func (d *Decommission) gate(e *core.Env) {
 		if c.at.State != format.ChainSettled && !d.blocks(c.head.Key) {
 			b := Blocker{Reason: Unsettled, Key: c.head.Key}
 			if c.at.State == format.ChainSwept {
-				b.Until = c.at.CutAt + e.Dials.RequestLife
+				b.Until = c.at.SweptAt + e.Dials.RequestLife
 			}
 			d.Report.block(b)
 		}

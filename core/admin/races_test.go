@@ -76,7 +76,7 @@ func TestNoUnsettledChainIsReaped(t *testing.T) {
 	r := newRig(t)
 	epoch := uint64(4)
 	shard := keys.ShardOfChain("s1", epoch, r.dials.Shards)
-	head := format.ChainHead{State: format.ChainSwept, CutAt: r.now}
+	head := format.ChainHead{State: format.ChainSwept, CutAt: r.now, SweptAt: r.now}
 	r.txn(core.Put(keys.ChainConst("s1", epoch), format.ChainConst{Stores: r.stores.Of[0], Pipeline: 2}.Encode()),
 		core.Put(keys.ChainHead("s1", epoch), head.Encode()), core.Put(keys.ChainTrim("s1", epoch), format.ChainTrim{}.Encode()),
 		core.Put(keys.DueSettle(shard, r.now+r.dials.RequestLife, "s1", epoch), format.SettleMark{}.Encode()))

@@ -127,7 +127,7 @@ func (d *Settle) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			d.step = settleResolve
 			if d.settle.State == format.ChainSwept { // its garbage goes once more, when nothing can land any more
-				d.again, d.step = d.settle.CutAt+e.Dials.RequestLife, settleRearm
+				d.again, d.step = d.settle.Purge, settleRearm
 			}
 			d.settle = protocol.Settlement{}
 		case settleRearm: // In one transaction: a cut must not leave two clocks (gap 22).

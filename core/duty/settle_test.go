@@ -108,11 +108,11 @@ func TestSettleDeadStar(t *testing.T) {
 	if h.State != format.ChainSwept || h.Checkpoint != 3 {
 		t.Fatalf("after one pass: %+v", h)
 	}
-	again := keys.DueSettle(keys.ShardOfChain("s", 1, l.dials.Shards), h.CutAt+l.dials.RequestLife, "s", 1)
+	again := keys.DueSettle(keys.ShardOfChain("s", 1, l.dials.Shards), h.SweptAt+l.dials.RequestLife, "s", 1)
 	if ks := l.keys("due/settle/"); len(ks) != 1 || ks[0] != again {
 		t.Fatalf("re-armed as %v, not %s", ks, again)
 	}
-	l.now = h.CutAt + l.dials.RequestLife - 1
+	l.now = h.SweptAt + l.dials.RequestLife - 1
 	settlePass(l).run()
 	if h := l.head(); h.State != format.ChainSwept {
 		t.Fatalf("one tick too early: %+v", h)
@@ -171,7 +171,7 @@ func TestSettleConvergesAfterEveryCut(t *testing.T) {
 	n := sweep(l, settlePass, func(l *lab) { l.drainSettle() }, settledWell)
 	swept := settleWorld(t)
 	settlePass(swept).run()
-	swept.now = swept.head().CutAt + swept.dials.RequestLife
+	swept.now = swept.head().SweptAt + swept.dials.RequestLife
 	n += sweep(swept, settlePass, func(l *lab) { l.drainSettle() }, settledWell)
 	live := settleWorld(t)
 	live.put(keys.Star("s"), "alive")

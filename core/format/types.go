@@ -96,10 +96,10 @@ type ChainConst struct {
 // counts only from ChainCut on.
 type ChainHead struct {
 	State      ChainState
-	Checkpoint uint64 // slots below it are absorbed
-	Cut        uint64 // slots at or above it are garbage
-	CutAt      core.Ms
-	SweptAt    core.Ms
+	Checkpoint uint64  // slots below it are absorbed
+	Cut        uint64  // slots at or above it are garbage
+	CutAt      core.Ms // when the cut was sent, for the operator
+	SweptAt    core.Ms // stamped once the cut was seen to stand: nothing sent before it lands one request lifetime later
 }
 
 // ChainTrim is the value of chain/{star}/{epoch}/trim: Trimmed ≤ Rewritten ≤ Checkpoint.

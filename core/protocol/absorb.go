@@ -294,9 +294,13 @@ func (a *Absorb) merge(t core.Turn, e *core.Env, b *Batch) (whole bool, err erro
 
 func (a *Absorb) armTxn(e *core.Env, b *Batch) []core.Write {
 	c := b.Chain
-	return append(a.guards(b), core.If(a.marker.Mark),
+	ws := append(a.guards(b), core.If(a.marker.Mark),
 		core.Put(a.marker.Key, a.mark.Encode()),
 		core.Put(keys.SchedDenorm(c.shard(e), a.mark.Ready, c.Star, c.Epoch, b.first()), ""))
+	if a.marker.Rev != 0 { // it may have been parked: now it runs again
+		ws = append(ws, core.Del(keys.Park(keys.Denorm, a.marker.Key)))
+	}
+	return ws
 }
 
 // readGroup reads two rows for each stream of the group.

@@ -39,8 +39,8 @@ type Settlement struct {
 
 	State format.ChainState
 	Cut   uint64
-	CutAt core.Ms
-	Why   string // Broken: what an operator needs to know
+	Purge core.Ms // Swept: when the garbage goes for the second time
+	Why   string  // Broken: what an operator needs to know
 }
 
 type settlementStep uint8
@@ -85,7 +85,7 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 			switch re.Outcome {
 			case core.OK:
 			case core.Absent:
-				s.State, s.Cut, s.CutAt = 0, 0, 0
+				s.State, s.Cut, s.Purge = 0, 0, 0
 				return s.end(core.Done)
 			default:
 				return s.end(core.Again)
@@ -98,14 +98,14 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 			s.chain = Chain{Star: star, Epoch: epoch, Const: c}
 			s.con, s.step = re.Row(key).Mark, settlementGlance
 		case settlementGlance: // most callers find it done
-			v, ok := s.readHead(t)
+			v, ok := s.readHead(t, e)
 			if !ok {
 				return core.Working
 			}
 			if v != core.Done {
 				return s.end(v)
 			}
-			if h := &s.headVal; h.State == format.ChainSettled || h.State == format.ChainSwept && !(full && s.due(t, e)) {
+			if h := &s.headVal; h.State == format.ChainSettled || h.State == format.ChainSwept && !(full && (s.due(t, e) || s.ahead(t, e))) {
 				return s.end(core.Done)
 			}
 			s.step = settlementClaim
@@ -120,7 +120,7 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 				return s.end(core.Again)
 			}
 		case settlementHead: // Under the claim: where does the chain stand?
-			v, ok := s.readHead(t)
+			v, ok := s.readHead(t, e)
 			if !ok {
 				return core.Working
 			}
@@ -271,6 +271,8 @@ func (s *Settlement) dispatch(t core.Turn, e *core.Env, full bool) {
 		s.step = settlementRead
 	case h.State == format.ChainCut:
 		s.step = settlementSweep
+	case h.State == format.ChainSwept && full && s.ahead(t, e):
+		s.step = settlementSwept
 	case h.State == format.ChainSwept && full && s.due(t, e):
 		s.step = settlementPurge
 	default:
@@ -279,11 +281,20 @@ func (s *Settlement) dispatch(t core.Turn, e *core.Env, full bool) {
 }
 
 // due reports whether nothing that was sent before the cut can land any more.
+// That counts from SweptAt, which was stamped after the cut had been seen to
+// stand. CutAt was stamped when the cut was emitted: while that transaction was on
+// its way, the writer could still confirm its right, and send.
 func (s *Settlement) due(t core.Turn, e *core.Env) bool {
-	return t.Now >= s.headVal.CutAt+e.Dials.RequestLife
+	return t.Now >= s.headVal.SweptAt+e.Dials.RequestLife
 }
 
-func (s *Settlement) readHead(t core.Turn) (core.Verdict, bool) {
+// ahead reports whether SweptAt was stamped by a clock that is wrong by more than
+// two honest ones can be apart: nobody waits for such a time, it is stamped anew.
+func (s *Settlement) ahead(t core.Turn, e *core.Env) bool {
+	return s.headVal.SweptAt > t.Now+e.Dials.RequestLife
+}
+
+func (s *Settlement) readHead(t core.Turn, e *core.Env) (core.Verdict, bool) {
 	key := keys.ChainHead(s.chain.Star, s.chain.Epoch)
 	re, ok := s.call.Await(t, core.Get(key))
 	switch {
@@ -298,7 +309,7 @@ func (s *Settlement) readHead(t core.Turn) (core.Verdict, bool) {
 		return core.Broken, true
 	}
 	s.head, s.headVal = re.Row(key), h
-	s.State, s.Cut, s.CutAt = h.State, h.Cut, h.CutAt
+	s.State, s.Cut, s.Purge = h.State, h.Cut, h.SweptAt+e.Dials.RequestLife
 	return core.Done, true
 }
 
@@ -384,7 +395,7 @@ func (s *Settlement) broken(why string, args ...any) {
 func (s *Settlement) leave(v core.Verdict) { s.verdict, s.step = v, settlementRelease }
 
 func (s *Settlement) end(v core.Verdict) core.Verdict {
-	*s = Settlement{State: s.State, Cut: s.Cut, CutAt: s.CutAt, Why: s.Why}
+	*s = Settlement{State: s.State, Cut: s.Cut, Purge: s.Purge, Why: s.Why}
 	if v == core.Done {
 		s.step = settlementDone
 	}

@@ -17,9 +17,10 @@ type Retire struct {
 
 // Walk retires the rows of one stream that lie wholly below a point, page by
 // page: the kill that teardown and retention share. The reap-check of every
-// object that a row names is armed in the very transaction in which the row goes,
-// or, where one row names more objects than a transaction holds, before it. Refs
-// into chain slots just go: the slots' batch marker watches them.
+// object that a row names is armed in the very transaction in which the row goes
+// (Dials.EntriesPerRow sees to it that they fit): a walk that armed first and was
+// then paused would kill after its reap-checks had met live spans and stood down.
+// Refs into chain slots just go: the slots' batch marker watches them.
 //
 // Every row is compared as it was read. An entry that a GC moved to another
 // object in between would take that object down with it, unwatched.
@@ -34,7 +35,6 @@ type Walk struct {
 	from    uint64      // the page begins at the row that ends here or above
 	rows    []plan.Held // of the page, wholly below the point; immutable
 	broken  bool        // the row after them does not decode
-	armed   int         // objects of the first row that are armed already
 	noSpace bool        // puts are refused: only rows that name no object can go
 
 	Rest    plan.Held
@@ -45,13 +45,12 @@ type walkStep uint8
 
 const (
 	walkScan walkStep = iota
-	walkArm
 	walkKill
 )
 
-// walkWrites is how many writes one transaction of a walk has at most; it leaves
-// room for its other compares.
-const walkWrites = core.TxnOps - 8
+// walkWrites is how many writes one transaction of a walk has at most: a row and
+// the reap-checks of all that it names, and what else fits.
+const walkWrites = core.MaxEntriesPerRow + 1
 
 // Step walks.
 func (w *Walk) Step(t core.Turn, e *core.Env, of *Retire) core.Verdict {
@@ -72,27 +71,7 @@ func (w *Walk) Step(t core.Turn, e *core.Env, of *Retire) core.Verdict {
 			if len(w.rows) == 0 {
 				return w.verdict()
 			}
-			w.step = walkArm
-		case walkArm: // The barrier, for a row that names more objects than fit beside its kill.
-			arms := w.arms(of, t.Now, &e.Dials)
-			if w.noSpace || len(arms)-w.armed < walkWrites {
-				w.step = walkKill
-				continue
-			}
-			r, ok := w.call.AwaitFunc(t, func() core.Op {
-				return core.Txn(append([]core.Write{core.If(of.Stream)}, arms[w.armed:w.armed+walkWrites]...)...)
-			})
-			if !ok {
-				return core.Working
-			}
-			if r.Outcome == core.NoSpace {
-				w.noSpace = true
-				continue
-			}
-			if r.Outcome != core.OK {
-				return core.Again
-			}
-			w.armed += walkWrites
+			w.step = walkKill
 		case walkKill:
 			n, ws := w.kill(of, t.Now, &e.Dials)
 			if n == 0 { // out of space, and none of these rows can go
@@ -142,13 +121,8 @@ func (w *Walk) verdict() core.Verdict {
 	return core.Done
 }
 
-// arms are the reap-checks of the first row's objects, or, once the page has
-// begun, none: the rows behind it arm beside their kill.
-func (w *Walk) arms(of *Retire, now core.Ms, d *core.Dials) []core.Write {
-	return armsOf(nil, &w.rows[0], of, now, d)
-}
-
-func armsOf(ws []core.Write, row *plan.Held, of *Retire, now core.Ms, d *core.Dials) []core.Write {
+// arms are the reap-checks of a row's objects.
+func arms(row *plan.Held, of *Retire, now core.Ms, d *core.Dials) (ws []core.Write) {
 	for i := range row.Entries {
 		if e := &row.Entries[i]; !e.Lost {
 			ws = append(ws, plan.ArmReap(d, plan.ObjectOf(of.Bucket, of.ID, e).Key(), e, now))
@@ -166,10 +140,7 @@ func (w *Walk) kill(of *Retire, now core.Ms, d *core.Dials) (n int, ws []core.Wr
 		if w.noSpace && row.Kind != format.SpanRow {
 			break
 		}
-		arms := armsOf(nil, row, of, now, d)
-		if i == 0 {
-			arms = arms[w.armed:]
-		}
+		arms := arms(row, of, now, d)
 		if len(thens)+len(arms)+1 > walkWrites && n > 0 {
 			break
 		}
@@ -183,7 +154,7 @@ func (w *Walk) kill(of *Retire, now core.Ms, d *core.Dials) (n int, ws []core.Wr
 // killed goes on behind the rows that went.
 func (w *Walk) killed(n int) {
 	w.Retired += n
-	w.armed, w.rows, w.step = 0, w.rows[n:], walkArm
+	w.rows = w.rows[n:]
 	if len(w.rows) == 0 {
 		w.step = walkScan
 	}
@@ -191,7 +162,6 @@ func (w *Walk) killed(n int) {
 
 // skip leaves rows that cannot go without a put, and goes on behind them.
 func (w *Walk) skip() {
-	w.armed = 0
 	for len(w.rows) > 0 && w.rows[0].Kind != format.SpanRow {
 		w.from, w.rows = w.rows[0].End, w.rows[1:]
 	}

@@ -106,6 +106,9 @@ const dateTolerance = core.Ms(1500)
 // former (gap 11, C7).
 func (c *Cluster) byHonestClock(meta exec.Metastore) (map[core.Store]exec.ObjectStore, exec.Metastore) {
 	h := honest{skew: c.s3.Skew, most: c.Dials.Skew + dateTolerance}
+	if c.Dials.Skew > 2*dateTolerance { // what cannot be read off a date comes out of the allowance
+		h.most = c.Dials.Skew - dateTolerance
+	}
 	all := make(map[core.Store]exec.ObjectStore, len(c.objects))
 	for name, s := range c.objects {
 		all[name] = &clocked{ObjectStore: s, honest: h}
@@ -119,8 +122,14 @@ type honest struct {
 	most core.Ms
 }
 
+// refuses says why something must not be sent. A store whose clock is not known is
+// one whose graces cannot be kept: only a definite answer condemns.
 func (h *honest) refuses(what string, n int) error {
-	if ahead, known := h.skew(); known && (ahead > h.most || ahead < -h.most) {
+	ahead, known := h.skew()
+	switch {
+	case !known:
+		return fmt.Errorf("%d %s were not sent: no answer of a store has shown its clock yet, and graces are measured by this process's", n, what)
+	case ahead > h.most || ahead < -h.most:
 		return fmt.Errorf("%d %s were not sent: the store's clock is %d ms ahead of this process's, and %d are allowed: set the clocks", n, what, ahead, h.most)
 	}
 	return nil

@@ -28,14 +28,22 @@ func (c *clock) mono() core.Ms {
 	return core.Ms(time.Since(started).Milliseconds())
 }
 
-// maxRoundTrip is how long a request may have taken for its date to count.
-const maxRoundTrip core.Ms = 2000
+// maxRoundTrip is how long a request may have taken for its date to count, and
+// maxFirstTrip the same while there is no better one.
+const (
+	maxRoundTrip core.Ms = 2000
+	maxFirstTrip core.Ms = 10_000
+)
 
 // saw records the Date of the answer to a request that was sent and answered at
 // these times of the steady clock. A date is cut to the second, so its middle is
 // taken.
 func (c *clock) saw(date string, sent, answered core.Ms) {
-	if answered-sent > maxRoundTrip || answered < sent {
+	most := maxRoundTrip
+	if !c.known.Load() {
+		most = maxFirstTrip
+	}
+	if answered-sent > most || answered < sent {
 		return
 	}
 	t, err := http.ParseTime(date)

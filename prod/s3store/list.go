@@ -3,6 +3,7 @@ package s3store
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,8 +39,11 @@ func (s *Store) list(ctx context.Context, prefix, after string, limit int) (core
 			return failed(core.KList, err)
 		}
 		reply.Items = append(reply.Items, items(out.Contents, prefix, after)...)
-		if !aws.ToBool(out.IsTruncated) || aws.ToString(out.NextContinuationToken) == "" {
+		if !aws.ToBool(out.IsTruncated) {
 			break
+		}
+		if aws.ToString(out.NextContinuationToken) == "" {
+			return brokenOff(s.name, prefix)
 		}
 		in.ContinuationToken = out.NextContinuationToken
 	}
@@ -47,6 +51,12 @@ func (s *Store) list(ctx context.Context, prefix, after string, limit int) (core
 		reply.Items, reply.More = reply.Items[:limit:limit], true
 	}
 	return reply, nil
+}
+
+// brokenOff is the answer to a listing that says that it is not whole, and does
+// not say how to go on: what it shows is no proof of what it does not (gap 10).
+func brokenOff(store core.Store, prefix string) (core.Reply, error) {
+	return core.Reply{Outcome: core.Unknown}, fmt.Errorf("list %s/%s*: the listing is cut off, and names no place to go on from", store, prefix)
 }
 
 // items are the entries of a listing that were asked for.
@@ -79,8 +89,11 @@ func (s *Store) listUnsorted(ctx context.Context, prefix, after string, limit in
 				heap.Fix(&keep, 0)
 			}
 		}
-		if !aws.ToBool(out.IsTruncated) || aws.ToString(out.NextContinuationToken) == "" {
+		if !aws.ToBool(out.IsTruncated) {
 			break
+		}
+		if aws.ToString(out.NextContinuationToken) == "" {
+			return brokenOff(s.name, prefix)
 		}
 		in.ContinuationToken = out.NextContinuationToken
 	}
@@ -131,9 +144,11 @@ func (s *Store) listUploads(ctx context.Context, key string) (core.Reply, error)
 				reply.Items = append(reply.Items, core.Item{Key: key, Upload: *u.UploadId})
 			}
 		}
-		if !aws.ToBool(out.IsTruncated) || len(out.Uploads) == 0 || aws.ToString(out.NextKeyMarker) == "" ||
-			!s.express && aws.ToString(out.NextKeyMarker) > key {
+		if !aws.ToBool(out.IsTruncated) || !s.express && aws.ToString(out.NextKeyMarker) > key {
 			return reply, nil
+		}
+		if len(out.Uploads) == 0 || aws.ToString(out.NextKeyMarker) == "" {
+			return brokenOff(s.name, key)
 		}
 		in.KeyMarker, in.UploadIdMarker = out.NextKeyMarker, out.NextUploadIdMarker
 	}
