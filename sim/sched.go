@@ -69,7 +69,7 @@ func (s *Sim) settle() {
 	if s.breach == nil {
 		s.clients.Stop(s)
 	}
-	end := s.now + s.patience()
+	end, least := s.now+s.patience(), s.W.Meta.Len()
 	left := "nothing yet"
 	for s.breach == nil && s.now < end {
 		next := s.now + 500
@@ -78,6 +78,10 @@ func (s *Sim) settle() {
 		s.Count.Laws[LawDrains]++
 		if left = s.clients.Drained(s); left == "" {
 			break
+		}
+		// A long backlog may take its time, as long as it becomes shorter.
+		if n := s.W.Meta.Len(); n < least {
+			end, least = end+500, n
 		}
 	}
 	if s.breach == nil && left != "" {
