@@ -39,6 +39,7 @@ type pending struct {
 	session string
 	dead    bool
 	held    bool // a rule keeps it on its way, until its process is told to go on
+	slow    bool // it was held: a store may have let it in a service time before it lands
 }
 
 // start starts a process. Nothing of it lands yet.
@@ -219,7 +220,7 @@ func (s *Script) hit(e *pending, r *rule) {
 		s.deliver(e, core.Reply{Outcome: r.outcome})
 	case hold:
 		s.say(e, "on its way")
-		e.held = true
+		e.held, e.slow = true, true
 	case stopBefore:
 		s.say(e, "stopped before it")
 		p.asleep = true
@@ -245,7 +246,11 @@ func (s *Script) land(e *pending, more string) core.Reply {
 	case core.KStage:
 		return core.Reply{}
 	}
-	r := s.apply(&e.op, e.session, s.now)
+	admitted := s.now
+	if e.slow {
+		admitted = max(e.sentAt, s.now-s.Dials.Service)
+	}
+	r := s.apply(&e.op, e.session, admitted)
 	switch {
 	case more != "":
 		s.say(e, r.Outcome.String()+more)

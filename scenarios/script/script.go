@@ -250,7 +250,11 @@ func (s *Script) verdict() {
 // name prints a key as the laws name it: of a row, or of an object with its store.
 func (s *Script) name(k string) string {
 	if i := strings.IndexAny(k, ":/"); i > 0 && s.W.Bucket(core.Store(k[:i])) != nil {
-		return k[:i] + "/" + s.object(k[i+1:])
+		at, upload, ok := strings.Cut(k[i+1:], "?upload=")
+		if ok {
+			upload = " upload " + upload
+		}
+		return k[:i] + "/" + s.object(at) + upload
 	}
 	return s.key(k)
 }
