@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -71,6 +72,7 @@ func pairs(b *testing.B, r *rig, part int) {
 type cost struct{ wall, cpu time.Duration }
 
 func measure(f func()) cost {
+	runtime.GC() // what the other left behind is not this one's to clear
 	begin, used := time.Now(), cpu()
 	f()
 	return cost{time.Since(begin), cpu() - used}

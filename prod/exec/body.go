@@ -37,6 +37,7 @@ type assembly struct {
 	r    io.Reader // its bytes
 	left int64     // how many of them are still to come
 	sum  uint32
+	seen bool     // sum is that of all its bytes already
 	from core.Obj // Range: where they come from
 	run  *stream  // a direct read that covers the pieces up to runs
 	runs int
@@ -62,7 +63,9 @@ func (a *assembly) Read(p []byte) (int, error) {
 			continue
 		}
 		n, err := a.r.Read(p[:min(int64(len(p)), a.left)])
-		a.sum = crc32.Update(a.sum, castagnoli, p[:n])
+		if !a.seen {
+			a.sum = crc32.Update(a.sum, castagnoli, p[:n])
+		}
 		if a.left -= int64(n); a.left == 0 {
 			a.end() // before the last byte leaves
 			err = nil
@@ -80,7 +83,7 @@ func (a *assembly) Read(p []byte) (int, error) {
 // begin opens the next piece.
 func (a *assembly) begin() {
 	p := &a.pieces[a.i]
-	a.left, a.sum = p.Size(), 0
+	a.left, a.sum, a.seen = p.Size(), 0, false
 	switch p.Kind {
 	case core.Literal:
 		a.r = strings.NewReader(p.Bytes)
@@ -118,10 +121,11 @@ func (a *assembly) open(p *core.Piece) {
 		for _, o := range at {
 			if b, ok := a.d.whole(a.ctx, o); ok && p.Off+p.Len <= int64(len(b)) {
 				b = b[p.Off : p.Off+p.Len]
-				if p.NoCRC || checksum(b) == p.CRC {
-					a.r, a.from = bytes.NewReader(b), o
+				if a.sum = checksum(b); p.NoCRC || a.sum == p.CRC {
+					a.r, a.from, a.seen = bytes.NewReader(b), o, true
 					return
 				}
+				a.sum = 0
 				a.d.o.Cache.forget(o) // what a fresh read says, counts
 			}
 		}
