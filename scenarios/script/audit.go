@@ -51,7 +51,7 @@ func queueOf(name string) (keys.Queue, error) {
 	return 0, fmt.Errorf("no queue %q", name)
 }
 
-// Pass starts a pass of a duty's drain; nothing of it has landed yet.
+// pass1 starts one pass of a duty's drain; nothing of it has landed yet.
 func (s *Script) pass1(q keys.Queue, name string, skew core.Ms) (*proc, error) {
 	if name == "" {
 		name = q.String()

@@ -7,7 +7,7 @@
 // a breach that the script does not allow is an error, whatever the golden says.
 //
 // A file is read by github.com/cockroachdb/datadriven: a command, its lines,
-// "----", and what came of it. `go test ./scenarios -rewrite` writes what came of
+// "----", and what came of it. `go test ./scenarios/golden -rewrite` writes what came of
 // it anew.
 //
 // # Scene
