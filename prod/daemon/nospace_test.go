@@ -208,9 +208,9 @@ func (n *outOfSpace) fillUp() {
 	span, rows, bytes := row.Spans[len(row.Spans)-1], 0, 0
 	for {
 		var ws []core.Write
-		for range 100 {
+		for range 64 {
 			row.First, row.Spans = row.End, nil
-			for range 24 {
+			for range 96 {
 				span.Chunk.First = row.End
 				row.Spans, row.End = append(row.Spans, span), span.Chunk.End()
 			}
