@@ -75,6 +75,9 @@ func (r *Report) Again() string {
 	return fmt.Sprintf("go test ./sim -run TestSeed -seed %d -v", r.Seed)
 }
 
+// Missing lists what never happened in the run.
+func (r *Report) Missing() []string { return r.Count.Missing() }
+
 // Missing lists what never happened: the kinds of operations, notes, faults,
 // laws and requests whose count is zero.
 func (c *Count) Missing() []string {

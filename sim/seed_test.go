@@ -99,6 +99,24 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestSeedsRepeat: a seed is a run, to the byte of its log, from the seed and from
+// its tape.
+func TestSeedsRepeat(t *testing.T) {
+	for seed := range uint64(3) {
+		var logs [3]bytes.Buffer
+		c := sim.Config{Seed: seed, Effects: 1500, Scene: sim.Nova, Log: &logs[0]}
+		a := sim.Run(c)
+		c.Log = &logs[1]
+		sim.Run(c)
+		plan := a.Plan
+		c.Seed, c.Plan, c.Choices, c.Log = 0, &plan, a.Choices, &logs[2]
+		sim.Run(c)
+		if logs[0].String() != logs[1].String() || logs[0].String() != logs[2].String() {
+			t.Errorf("seed %d gives %d, %d and from its tape %d bytes of story", seed, logs[0].Len(), logs[1].Len(), logs[2].Len())
+		}
+	}
+}
+
 // story runs one seed and prints how it ended, or all of it.
 func story(t *testing.T, seed uint64) {
 	var log bytes.Buffer

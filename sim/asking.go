@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"fmt"
+
+	"nova/core"
+	"nova/core/serve"
+)
+
+func (w *Workload) create(s *Sim) {
+	live := 0
+	for _, st := range w.streams {
+		if !st.deleted {
+			live++
+		}
+	}
+	if live >= w.most {
+		w.append(s)
+		return
+	}
+	s.Count.Clients[reqCreate]++
+	t := s.tape
+	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
+	if !w.aging && t.Choose(3) == 2 {
+		spec.MaxAge = w.age(s)
+	}
+	w.run(s, &verb{kind: reqCreate, spec: spec})
+}
+
+// age draws an age policy: of seconds, so that it strikes during the run.
+func (w *Workload) age(s *Sim) core.Ms {
+	if w.aging {
+		return core.Ms(200 + s.tape.Choose(1000))
+	}
+	return core.Ms(200+s.tape.Choose(200)) << s.tape.Choose(5)
+}
+
+func (w *Workload) open(s *Sim) {
+	p, st := w.star(s), w.stream(s)
+	if st.on != nil && s.tape.Choose(4) < 3 {
+		st = w.streams[s.tape.Choose(len(w.streams))] // rather one that nobody leads
+	}
+	if p == nil {
+		return
+	}
+	s.Count.Clients[reqOpen]++
+	w.ask(p, serve.Request{Verb: serve.VerbOpen, Stream: st.id}, &ask{stream: st})
+}
+
+// append bundles a few streams' chunks into one request.
+func (w *Workload) append(s *Sim) {
+	t := s.tape
+	p := w.star(s)
+	if p == nil {
+		return
+	}
+	var led []*streamOf
+	for _, st := range w.streams {
+		if st.on == p && !st.quiet && (!st.deleted || t.Choose(4) == 3) {
+			led = append(led, st)
+		}
+	}
+	if len(led) == 0 {
+		st := w.stream(s)
+		if t.Choose(4) > 0 { // it is being opened, or another leads it
+			return
+		}
+		s.Count.Clients[reqOpen]++
+		w.ask(p, serve.Request{Verb: serve.VerbOpen, Stream: st.id}, &ask{stream: st})
+		return
+	}
+	s.Count.Clients[reqAppend]++
+	r := serve.Request{Verb: serve.VerbAppend}
+	a := &ask{}
+	for range 1 + t.Choose(3) {
+		st := led[t.Choose(len(led))]
+		w.hot = st
+		size := int64(1 + t.Choose(30))
+		if t.Choose(12) == 11 {
+			size = s.Dials.PartMin - 4 + int64(t.Choose(int(s.Dials.PartMax-s.Dials.PartMin)))
+		}
+		c := w.ledger.Submit(st.id, uint32(1+t.Choose(4)), size)
+		at := s.now - core.Ms(t.Choose(100))
+		if t.Choose(32) == 31 {
+			at = s.now + core.Ms(t.Choose(1<<30)) // a record from the future
+		}
+		a.chunks = append(a.chunks, c)
+		r.Chunks = append(r.Chunks, serve.AppendChunk{Stream: st.id, Count: c.Count, CRC: c.CRC, Len: c.Len, Blob: c.Blob, Oldest: at, Newest: at + core.Ms(t.Choose(20))})
+	}
+	w.ask(p, r, a)
+}
+
+func (w *Workload) trim(s *Sim) {
+	st := w.stream(s)
+	as := w.ledger.Acked(st.id)
+	if len(as) == 0 {
+		return
+	}
+	s.Count.Clients[reqTrim]++
+	c := as[s.tape.Choose(len(as))]
+	to := c.First + uint64(s.tape.Choose(int(c.Count)+1))
+	st.trimmed = max(st.trimmed, to)
+	w.run(s, &verb{kind: reqTrim, stream: st.id, to: to})
+}
+
+func (w *Workload) delete(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqDelete]++
+	st.deleted = true
+	w.run(s, &verb{kind: reqDelete, stream: st.id})
+}
+
+func (w *Workload) policy(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqPolicy]++
+	age := core.Ms(0)
+	if !st.aged || s.tape.Choose(3) == 2 {
+		age = w.age(s)
+	}
+	st.aged = age > 0
+	if age > 0 && s.tape.Choose(4) < 3 {
+		// Lifted soon after its first pass, and nothing is appended any more: an object
+		// half of which has expired is worth a GC only if the other half is not to
+		// follow, and no tail-fill takes it over.
+		quiet := s.tape.Choose(4) < 3
+		s.After(age+s.Dials.PollEvery+core.Ms(s.tape.Choose(900)), func() {
+			if !w.stopped && s.breach == nil && !st.deleted {
+				st.aged, st.quiet = false, quiet
+				s.After(2*s.Dials.ReadGrace, func() { st.quiet = false })
+				w.run(s, &verb{kind: reqPolicy, stream: st.id})
+			}
+		})
+	}
+	w.run(s, &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}})
+}
+
+// read makes a plan; use uses one, at any time before it has run out.
+func (w *Workload) read(s *Sim) {
+	s.Count.Clients[reqRead]++
+	if p := makePlan(s, w.stream(s).id); p != nil && len(p.parts) > 0 {
+		w.plans = append(w.plans, p)
+		s.After(s.Dials.PlanTTL, func() { w.lastUse(s, p) })
+	}
+}
+
+func (w *Workload) use(s *Sim) {
+	if len(w.plans) == 0 {
+		return
+	}
+	s.Count.Clients[reqFetch]++
+	p := w.plans[s.tape.Choose(len(w.plans))]
+	p.use(s, w.ledger, &p.parts[s.tape.Choose(len(p.parts))])
+}
+
+// serve reads a stream as a server does.
+func (w *Workload) serve(s *Sim) {
+	st := w.stream(s)
+	s.Count.Clients[reqServe]++
+	from := uint64(0)
+	if as := w.ledger.Acked(st.id); len(as) > 0 {
+		_, mark := streamState(&s.W.Meta, st.id)
+		from = max(mark, as[s.tape.Choose(len(as))].First)
+	}
+	w.run(s, &verb{kind: reqServe, stream: st.id, to: from, read: reading{hold: core.Ms(s.tape.Choose(int(s.Dials.PlanTTL)))}})
+}
+
+// lastUse uses all of a plan in its last millisecond.
+func (w *Workload) lastUse(s *Sim, p *plan) {
+	for i := range p.parts {
+		if s.breach == nil {
+			p.use(s, w.ledger, &p.parts[i])
+		}
+	}
+	for i, q := range w.plans {
+		if q == p {
+			w.plans = append(w.plans[:i], w.plans[i+1:]...)
+			return
+		}
+	}
+}
+
+// closeOrReopen closes a star that runs, or starts one that does not.
+func (w *Workload) closeOrReopen(s *Sim) {
+	if s.tape.Choose(4) == 3 {
+		w.decommission(s)
+		return
+	}
+	a := w.stars[s.tape.Choose(len(w.stars))]
+	if p := s.Running(a); p != nil {
+		s.Count.Clients[reqClose]++
+		w.ask(p, serve.Request{Verb: serve.VerbClose}, &ask{})
+		return
+	}
+	s.Count.Clients[reqReopen]++
+	s.Start(a)
+}
