@@ -25,7 +25,7 @@ var scale = [Kinds]uint32{
 	CutBefore: 12_000, CutAfter: 12_000, CutSilent: 12_000, CutUpload: 60_000,
 	RestartLater: 600_000, RestartNever: 120_000,
 	LostReply: 40_000, Dropped: 12_000, Late: 40_000, Refusal: 12_000,
-	DeleteKey: 150_000, DamagedTip: 4_000, Slow: 20_000,
+	DeleteKey: 150_000, DamagedTip: 300_000, Slow: 20_000,
 	Flaky: 2000, Pause: 2000, LeaseLost: 2000, Skew: 700_000,
 	StoreDown: 2000, StoreSlow: 1500, MetaDown: 600, NoSpace: 600,
 }

@@ -36,6 +36,7 @@ func (w *Workload) Stop(s *Sim) {
 
 // Drained says what is left to do.
 func (w *Workload) Drained(s *Sim) string {
+	w.unpark(s)
 	for _, p := range s.procs {
 		if _, auditor := p.Actor.(*auditActor); !auditor {
 			return p.Name + " still runs"

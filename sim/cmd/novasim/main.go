@@ -2,7 +2,7 @@
 // faults, and nothing of etcd or of an SDK, so that it is built in a second. `make
 // mutants` builds it once with every planted bug; `nova sim run` is the same run.
 //
-//	novasim run [-seeds A..B] [-plan PLAN] [-effects N] [-skip S,S…] [-all]
+//	novasim run [-seeds A..B] [-plan PLAN] [-effects N] [-known S:L,S:L…] [-all]
 //	novasim mutants [-dir DIR] [-seeds N] [-only NAME,NAME…] [-parallel N]
 //
 // Run runs the seeds from A up to, not including, B, in order, and prints for each
@@ -10,7 +10,8 @@
 //
 //	broken: law=N seed=N effects=N what
 //
-// and at the end how much it ran. It stops at the first, unless -all is given. It
+// and at the end how much it ran. It stops at the first, unless -all is given; a
+// break that is known (seed S breaks law L) stops nothing and is not printed. It
 // exits 1 if a law was broken, and 2 if it could not run.
 //
 // Mutants plants each bug of faults/planted and says what became of it; it exits 1
@@ -26,7 +27,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -96,24 +96,24 @@ func seeds(args []string, out, errs io.Writer) int {
 	var sum sim.Count
 	broken, ran := 0, 0
 	for seed := o.from; seed < o.to; seed++ {
-		if slices.Contains(o.skip, seed) {
-			continue
-		}
 		r, panicked := one(sim.Config{Seed: seed, Plan: o.plan, Effects: o.effects, Scene: sim.Nova})
 		ran++
-		switch {
-		case panicked != "":
-			fmt.Fprintf(out, "broken: law=0 seed=%d effects=0 %s\n", seed, panicked)
-		case r.Breach != nil:
-			fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", r.Breach.Law, seed, r.Count.Effects, line(r.Breach.What))
-		}
+		law, effects, what := -1, int64(0), panicked
 		if r != nil {
 			sum.Add(&r.Count)
-		}
-		if panicked != "" || r.Breach != nil {
-			if broken++; !o.all {
-				break
+			effects = r.Count.Effects
+			if r.Breach != nil {
+				law, what = int(r.Breach.Law), line(r.Breach.What)
 			}
+		} else {
+			law = 0
+		}
+		if known, ok := o.known[seed]; law < 0 || ok && known == law {
+			continue
+		}
+		fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", law, seed, effects, what)
+		if broken++; !o.all {
+			break
 		}
 	}
 	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, sum.Effects, broken)
@@ -127,7 +127,7 @@ type options struct {
 	from, to uint64
 	plan     *faults.Plan
 	effects  int
-	skip     []uint64
+	known    map[uint64]int // laws that seeds are known to break
 	all      bool
 }
 
@@ -136,7 +136,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	fs.SetOutput(errs)
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
-	skip := fs.String("skip", "", "seeds to leave out, with commas between")
+	known := fs.String("known", "", "seeds that are known to break a law, and which: SEED:LAW, with commas between")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
 	if err := fs.Parse(args); err != nil {
@@ -158,15 +158,17 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		}
 		o.plan = &p
 	}
-	for s := range strings.SplitSeq(*skip, ",") {
+	o.known = map[uint64]int{}
+	for s := range strings.SplitSeq(*known, ",") {
 		if s == "" {
 			continue
 		}
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return o, fmt.Errorf("skip %q: want seeds with commas between", *skip)
+		var seed uint64
+		var law int
+		if _, err := fmt.Sscanf(s, "%d:%d", &seed, &law); err != nil {
+			return o, fmt.Errorf("known %q: want SEED:LAW with commas between", *known)
 		}
-		o.skip = append(o.skip, n)
+		o.known[seed] = law
 	}
 	return o, nil
 }
