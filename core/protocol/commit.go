@@ -142,7 +142,10 @@ func (s *Resolve) Step(t core.Turn, e *core.Env, du *plan.Durable, owned bool) b
 	r, ok := s.call.AwaitFunc(t, func() core.Op {
 		derived := du.Key.Derived().Key()
 		shard := keys.ShardOfObject(derived, e.Dials.Shards)
-		return core.Txn(core.If(du.Intent), core.Del(du.Intent.Key), core.Del(keys.SchedOrphan(shard, du.Birth, derived)))
+		// The schedule row came with the intent. One that the judge's backoff has moved
+		// since would be left behind: then the judge has the intent.
+		sched := core.Mark{Key: keys.SchedOrphan(shard, du.Birth, derived), Rev: du.Intent.Rev}
+		return core.Txn(core.If(du.Intent), core.If(sched), core.Del(du.Intent.Key), core.Del(sched.Key))
 	})
 	if !ok {
 		return false
