@@ -143,8 +143,8 @@ func (o *MutantsOptions) load() (root string, bugs []Planted, err error) {
 }
 
 // sound runs the program as it is over the same seeds, once for each choice of
-// flags: what breaks a law without a planted bug says nothing about one. It
-// returns the flags that leave those seeds out.
+// flags: a law that a seed breaks without a planted bug says nothing about one
+// when it breaks with it. It returns the flags that make those known.
 func (o *MutantsOptions) sound(ctx context.Context, root, scratch string, bugs []Planted, out io.Writer) (map[string][]string, error) {
 	binary := filepath.Join(scratch, "novasim")
 	if err := goBuild(ctx, root, "-ldflags", "-s -w", "-o", binary, "./"+Simulator); err != nil {
@@ -162,12 +162,12 @@ func (o *MutantsOptions) sound(ctx context.Context, root, scratch string, bugs [
 		}
 		sound[with] = nil
 		if len(s.broken) > 0 {
-			seeds := make([]string, len(s.broken))
+			known := make([]string, len(s.broken))
 			for k, b := range s.broken {
-				seeds[k] = strconv.FormatUint(b.seed, 10)
+				known[k] = fmt.Sprintf("%d:%d", b.seed, b.law)
 			}
-			sound[with] = []string{"-skip", strings.Join(seeds, ",")}
-			fmt.Fprintf(out, "%d of %d seeds break a law without any planted bug, and are left out (flags %q): %s\n", len(seeds), o.Seeds, with, strings.Join(seeds, " "))
+			sound[with] = []string{"-known", strings.Join(known, ",")}
+			fmt.Fprintf(out, "%d of %d seeds break a law without any planted bug (flags %q), seed:law %s\n", len(known), o.Seeds, with, strings.Join(known, " "))
 		}
 	}
 	return sound, nil
