@@ -22,7 +22,7 @@ type Plan struct {
 
 // scale is what a kind's rate is drawn up to: rare enough for work to get done.
 var scale = [Kinds]uint32{
-	CutBefore: 12_000, CutAfter: 12_000, CutSilent: 12_000, CutUpload: 60_000,
+	CutBefore: 12_000, CutAfter: 12_000, CutSilent: 12_000, CutUpload: 150_000,
 	RestartLater: 600_000, RestartNever: 120_000,
 	LostReply: 40_000, Dropped: 12_000, Late: 40_000, Refusal: 12_000,
 	DeleteKey: 150_000, DamagedTip: 300_000, Slow: 20_000,

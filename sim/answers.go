@@ -16,6 +16,7 @@ func (w *Workload) answered(s *Sim, p *Proc, val string) {
 		return
 	}
 	delete(w.asked, ans.ID)
+	w.unanswered[p]--
 	switch ans.Outcome {
 	case serve.Opened:
 		w.opened(s, a, ans.Next)

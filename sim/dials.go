@@ -11,7 +11,7 @@ func Dials(t *Tape) core.Dials {
 	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1150
 	d.RequestLife, d.Admission, d.Service, d.Skew = 1100, 500, 300, 150
 	d.Confirm = core.Ms(t.Between(2, 4)) * 75
-	d.OrphanGrace = core.Ms(t.Between(2, 4)) * 600
+	d.OrphanGrace = 1150 + core.Ms(t.Between(0, 3))*350
 	d.Linger = [core.Classes]core.Ms{400, 300}
 	d.AgeCap = [core.Classes]core.Ms{core.Ms(t.Between(3, 14)) * 500, core.Ms(t.Between(2, 4)) * 500}
 	d.SizeTrigger = int64(t.Between(1, 8)) * 150

@@ -105,7 +105,7 @@ func (r *blindRoot) Step(t core.Turn) bool {
 // Nova is the scene of a whole cluster: stars, auditors that share their shards,
 // and clients.
 func Nova(s *Sim) {
-	w := &Workload{ledger: newLedger(), byID: map[uint64]*streamOf{}, asked: map[uint64]*ask{}, most: 1 + s.tape.Choose(6)}
+	w := &Workload{ledger: newLedger(), byID: map[uint64]*streamOf{}, asked: map[uint64]*ask{}, unanswered: map[*Proc]int{}, most: 1 + s.tape.Choose(6)}
 	if !s.NoLaws {
 		s.Laws = newJudge(s, w.ledger)
 	}

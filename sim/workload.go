@@ -15,13 +15,15 @@ type Workload struct {
 	byID    map[uint64]*streamOf // never ranged over
 	asked   map[uint64]*ask      // requests to stars that are not answered
 	plans   []*plan
-	hot     *streamOf // that a client was last concerned with
-	serial  uint64    // of requests and clients
-	stopped bool
-	most    int // streams at a time
-	aging   bool
-	weights []int // of acts
-	total   int
+
+	unanswered map[*Proc]int // requests, of each star; never ranged over
+	hot        *streamOf     // that a client was last concerned with
+	serial     uint64        // of requests and clients
+	stopped    bool
+	most       int // streams at a time
+	aging      bool
+	weights    []int // of acts
+	total      int
 
 	operators []*operatorActor
 }
@@ -67,7 +69,7 @@ type act struct {
 var acts = [...]act{
 	{48, (*Workload).append}, {12, (*Workload).open}, {7, (*Workload).create},
 	{10, (*Workload).read}, {12, (*Workload).use}, {1, (*Workload).serve},
-	{3, (*Workload).trim}, {1, (*Workload).delete}, {2, (*Workload).policy}, {1, (*Workload).closeOrReopen},
+	{3, (*Workload).trim}, {1, (*Workload).delete}, {2, (*Workload).policy}, {2, (*Workload).closeOrReopen},
 }
 
 // mix draws how often the clients of one run do each thing: some runs are all
@@ -130,8 +132,15 @@ func (w *Workload) star(s *Sim) *Proc {
 	return s.Running(w.stars[s.tape.Choose(len(w.stars))])
 }
 
+// mostAsked is how many requests to one star may be without an answer.
+const mostAsked = 24
+
 // ask sends a request to a star.
 func (w *Workload) ask(p *Proc, r serve.Request, a *ask) {
+	if w.unanswered[p] >= mostAsked && r.Verb != serve.VerbClose {
+		return // a client waits for its answers: a star that stands still is not buried
+	}
+	w.unanswered[p]++
 	w.serial++
 	r.ID = w.serial
 	a.verb, a.p = r.Verb, p
