@@ -26,14 +26,14 @@ type tree struct {
 	name  string
 	kind  core.Class
 	marks []core.Mark
-	row   core.Row
+	row   core.Row //lint:ignore U1000 read by reflection
 	set   [2]core.Obj
 	group core.Group[branch]
 	got   core.Results[branch]
 }
 
 type branch struct {
-	on    bool
+	on    bool //lint:ignore U1000 read by reflection
 	inner core.Group[leaf]
 	out   core.Results[string]
 }
@@ -143,7 +143,9 @@ func TestEncodingTellsStatesApart(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	type selfish struct{ kids []*selfish }
+	type selfish struct {
+		kids []*selfish //lint:ignore U1000 read by reflection
+	}
 	for name, c := range map[string]struct {
 		typ  reflect.Type
 		want string
