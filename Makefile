@@ -38,7 +38,7 @@ race: ## every test under the race detector
 
 .PHONY: sim
 sim: ## SEEDS=1000 whole clusters under faults, the laws checked after every effect
-	$(GO) run ./sim/cmd/novasim run -seeds 0..$(SEEDS) -all
+	$(GO) run ./sim/cmd/novasim run -seeds 0..$(SEEDS) -all -cover
 
 .PHONY: mutants
 mutants: ## plant each known bug: every one must break a law

@@ -188,3 +188,52 @@ func BenchmarkNova(b *testing.B) {
 		})
 	}
 }
+
+// Enough seeds reach every operation, outcome, verdict, fault, law and request,
+// but for what is excused with a reason; and nothing is excused that is reached
+// by many.
+func TestSeedsReachEverything(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred seeds")
+	}
+	var (
+		mu      sync.Mutex
+		wg      sync.WaitGroup
+		sum     sim.Count
+		lengths []int64
+		seeds   = make(chan uint64)
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for seed := range seeds {
+				r := sim.Run(config(t, seed))
+				mu.Lock()
+				sum.Add(&r.Count)
+				lengths = append(lengths, r.Count.Effects)
+				if r.Breach != nil {
+					t.Errorf("seed %d: law %d: %s", seed, r.Breach.Law, r.Breach.What)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for seed := range uint64(200) {
+		seeds <- 7_000_000 + seed
+	}
+	close(seeds)
+	wg.Wait()
+	for _, what := range sum.Uncovered() {
+		t.Errorf("never: %s", what)
+	}
+	missing := sum.Missing()
+	for what, why := range sim.Excused {
+		if !slices.Contains(missing, what) && !strings.HasPrefix(why, "rare") {
+			t.Errorf("%s is excused (%s), and was reached", what, why)
+		}
+	}
+	slices.Sort(lengths)
+	if median := lengths[len(lengths)/2]; median < 2000 {
+		t.Errorf("%s: at least 2000 in the median", sim.Spread(lengths))
+	}
+	t.Log(sim.Spread(lengths))
+}

@@ -95,6 +95,7 @@ func seeds(args []string, out, errs io.Writer) int {
 	}
 	var sum sim.Count
 	broken, ran := 0, 0
+	var lengths []int64
 	for seed := o.from; seed < o.to; seed++ {
 		r, panicked := one(sim.Config{Seed: seed, Plan: o.plan, Effects: o.effects, Scene: sim.Nova})
 		ran++
@@ -102,6 +103,7 @@ func seeds(args []string, out, errs io.Writer) int {
 		if r != nil {
 			sum.Add(&r.Count)
 			effects = r.Count.Effects
+			lengths = append(lengths, effects)
 			if r.Breach != nil {
 				law, what = int(r.Breach.Law), line(r.Breach.What)
 			}
@@ -117,6 +119,15 @@ func seeds(args []string, out, errs io.Writer) int {
 		}
 	}
 	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, sum.Effects, broken)
+	if o.cover {
+		fmt.Fprintln(out, sim.Spread(lengths))
+		fmt.Fprint(out, sum.String())
+		if left := sum.Uncovered(); len(left) > 0 {
+			fmt.Fprintf(out, "uncovered: %s\n", strings.Join(left, ", "))
+			return 1
+		}
+		fmt.Fprintf(out, "covered: everything but %d things that are excused (sim.Excused)\n", len(sim.Excused))
+	}
 	if broken > 0 {
 		return 1
 	}
@@ -129,6 +140,7 @@ type options struct {
 	effects  int
 	known    map[uint64]int // laws that seeds are known to break
 	all      bool
+	cover    bool // report what was reached, and fail where something was not
 }
 
 func parse(args []string, errs io.Writer) (o options, err error) {
@@ -138,6 +150,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
 	known := fs.String("known", "", "seeds that are known to break a law, and which: SEED:LAW, with commas between")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
+	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
 	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
 	if err := fs.Parse(args); err != nil {
 		return o, err

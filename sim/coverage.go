@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"nova/core"
+)
+
+// Excused is what runs need not reach, each with its reason. What is listed here
+// and is reached all the same is struck off (a test holds the list to that).
+var Excused = map[string]string{
+	"op stat":                "no machine emits it: existence is told by the tail read that judges the object; the conformance suite holds its answer",
+	"note publish-mid-row":   "an output that ends inside a row is corruption, which no fault of an honest store makes; core/protocol tests hold it",
+	"note foreign":           "a key that no maker makes is an operator's doing; core/duty and core/admin tests hold it",
+	"note far-ahead":         "a marker dated beyond every honest clock needs one that is off by more than the skew; core/duty tests hold it",
+	"note stray-sched":       "schedule rows are moved with what they lead to: a stray one would break law 1; core/duty tests hold it",
+	"note lost":              "the models lose no object that was acknowledged; scenarios/golden/c25 and core/duty tests hold it",
+	"note prefix-swept":      "a chain is settled later than anything sent to it can land; core/admin tests (C1) hold it",
+	"note reap-gc-armed":     "rare: an object must die in part within one run; scenarios/golden/duty-gc holds it",
+	"note gc-moved":          "rare, as reap-gc-armed",
+	"note gc-abandoned":      "rare: a GC must lose its entry to another job; core/duty tests hold it",
+	"note probe-gc-worthy":   "rare, as reap-gc-armed",
+	"note publish-truncated": "rare: a lost race against a shorter window; scenarios/golden/crash-03 holds it",
+}
+
+// Rare is how many runs are enough that nothing is excused for being rare.
+const Rare = 1000
+
+// Uncovered lists what runs should have reached and did not: operations,
+// outcomes, notes (verdicts and each duty's work among them), faults, laws and
+// requests. From Rare runs on, only what no run can reach is excused.
+func (c *Count) Uncovered() []string {
+	out := slices.DeleteFunc(c.Missing(), func(what string) bool {
+		why, ok := Excused[what]
+		return ok && !(c.Runs >= Rare && len(why) > 4 && why[:4] == "rare")
+	})
+	for o := range core.Outcome(core.Outcomes) {
+		n := int64(0)
+		for k := range c.Outcomes {
+			n += c.Outcomes[k][o]
+		}
+		if n == 0 {
+			out = append(out, "outcome "+o.String())
+		}
+	}
+	return out
+}
+
+// Spread says how long runs were: the fewest effects, the median and the most.
+func Spread(effects []int64) string {
+	if len(effects) == 0 {
+		return "no runs"
+	}
+	s := slices.Sorted(slices.Values(effects))
+	return fmt.Sprintf("effects a seed: %d at least, %d in the median, %d at most", s[0], s[len(s)/2], s[len(s)-1])
+}
