@@ -21,7 +21,7 @@ func (w *Workload) create(s *Sim) {
 	s.Count.Clients[reqCreate]++
 	t := s.tape
 	spec := serve.Spec{Bucket: fmt.Sprintf("b%d", t.Choose(2)), Name: fmt.Sprintf("n%d", t.Choose(4)), Class: core.Class(t.Choose(core.Classes))}
-	if !w.aging && t.Choose(3) == 2 {
+	if w.aging || t.Choose(3) == 2 {
 		spec.MaxAge = w.age(s)
 	}
 	w.run(s, &verb{kind: reqCreate, spec: spec})
@@ -30,7 +30,7 @@ func (w *Workload) create(s *Sim) {
 // age draws an age policy: of seconds, so that it strikes during the run.
 func (w *Workload) age(s *Sim) core.Ms {
 	if w.aging {
-		return core.Ms(200 + s.tape.Choose(1000))
+		return s.Dials.ReadGrace + core.Ms(500+s.tape.Choose(4000))
 	}
 	return core.Ms(200+s.tape.Choose(200)) << s.tape.Choose(5)
 }
@@ -97,6 +97,9 @@ func (w *Workload) trim(s *Sim) {
 		return
 	}
 	s.Count.Clients[reqTrim]++
+	if w.aging {
+		as = as[len(as)*3/4:]
+	}
 	c := as[s.tape.Choose(len(as))]
 	to := c.First + uint64(s.tape.Choose(int(c.Count)+1))
 	st.trimmed = max(st.trimmed, to)
@@ -112,13 +115,16 @@ func (w *Workload) delete(s *Sim) {
 
 func (w *Workload) policy(s *Sim) {
 	st := w.stream(s)
+	if w.aging && st.aged && s.tape.Choose(8) < 7 {
+		return // a policy that is always new never comes to its first pass
+	}
 	s.Count.Clients[reqPolicy]++
 	age := core.Ms(0)
-	if !st.aged || s.tape.Choose(3) == 2 {
+	if !st.aged || w.aging || s.tape.Choose(3) == 2 {
 		age = w.age(s)
 	}
 	st.aged = age > 0
-	if age > 0 && s.tape.Choose(4) < 3 {
+	if age > 0 && !w.aging && s.tape.Choose(4) < 3 {
 		// Lifted soon after its first pass, and nothing is appended any more: an object
 		// half of which has expired is worth a GC only if the other half is not to
 		// follow, and no tail-fill takes it over.

@@ -76,10 +76,13 @@ var acts = [...]act{
 // trims, or all policies, or deletions of streams that have just been made.
 func (w *Workload) mix(s *Sim) {
 	if w.aging = s.tape.Choose(4) == 3; w.aging {
-		// A few streams grow old in peace, and once in a while half of what one has
-		// expires: the life that ends in a GC.
+		// A few streams with a long policy, trimmed into their newest objects: each
+		// pass of retention finds one that is half dead, and that lives for longer
+		// than the probe takes to come. It is the life that ends in a GC.
 		w.most = 1 + s.tape.Choose(2)
-		w.weights, w.total = []int{200, 20, 5, 10, 10, 2, 0, 0, 3, 1}, 251
+		for _, n := range []int{120, 20, 5, 10, 10, 2, 8, 0, 3, 2} {
+			w.weights, w.total = append(w.weights, n), w.total+n
+		}
 		return
 	}
 	for i := range acts {
