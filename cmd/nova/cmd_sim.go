@@ -210,7 +210,7 @@ breaks. It must be run inside the source tree, with the Go toolchain.`,
 	f := c.Flags()
 	f.StringVar(&o.Dir, "dir", "", "folder of the planted bugs (none: faults/planted of the source tree)")
 	f.StringSliceVar(&o.Only, "only", nil, "names of bugs (none: all)")
-	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 200)")
+	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 1,000)")
 	f.Uint64Var(&o.From, "from", 0, "the first seed")
 	f.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: 2)")
 	return c
