@@ -27,6 +27,8 @@ type Meta struct {
 	sessions []session // sorted by id
 	rev      int64
 	noSpace  bool
+	local    bool    // revisions are counted by key: see Local
+	floors   []floor // local: what the keys that stand no more have had; sorted by key
 }
 
 // SetNoSpace raises or lifts the alarm. While it is up, every transaction that
@@ -133,7 +135,7 @@ func (w *World) txn(ws []core.Write, sess string) core.Reply {
 	if leased && !m.Alive(sess) {
 		return core.Reply{Outcome: core.Refused, Val: "session has ended"}
 	}
-	rev := m.rev + 1
+	rev := m.next(ws)
 	for i := range ws {
 		switch x := &ws[i]; x.Verb {
 		case core.VPut:
@@ -152,12 +154,15 @@ func (w *World) txn(ws []core.Write, sess string) core.Reply {
 			}
 		}
 	}
+	if m.local {
+		return core.Reply{Rev: rev}
+	}
 	return core.Reply{Rev: m.rev}
 }
 
 func (w *World) put(key, val string, rev int64, lease string) {
 	m := &w.Meta
-	m.rev = rev
+	m.raise(rev)
 	x := &row{core.Row{Mark: core.Mark{Key: key, Rev: rev}, Val: val}, lease}
 	i, ok := m.find(key)
 	was := ""
@@ -172,8 +177,9 @@ func (w *World) put(key, val string, rev int64, lease string) {
 
 func (w *World) del(from, to int, rev int64) {
 	m := &w.Meta
-	m.rev = rev
+	m.raise(rev)
 	for _, x := range m.rows[from:to] {
+		m.bury(x.Key, x.Rev)
 		w.Changes = append(w.Changes, Change{Kind: RowDel, Key: x.Key, Was: x.Val, Rev: rev})
 	}
 	m.rows = slices.Delete(m.rows, from, to)

@@ -21,8 +21,7 @@ func (w *World) createUpload(b *Bucket, op *core.Op, at When) core.Reply {
 	if late := expired(op, at); late.Outcome != core.OK {
 		return late
 	}
-	w.serial++
-	u := &Upload{ID: fmt.Sprintf("u%04d", w.serial), Key: op.Key, when: at.Now}
+	u := &Upload{ID: w.uploadID(b, op.Key), Key: op.Key, when: at.Now}
 	w.setUpload(b, u)
 	return core.Reply{Val: u.ID}
 }

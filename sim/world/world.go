@@ -156,6 +156,7 @@ func (w *World) Clone() *World {
 	c.Changes, c.Landed = nil, nil
 	c.Meta.rows = slices.Clone(w.Meta.rows)
 	c.Meta.sessions = slices.Clone(w.Meta.sessions)
+	c.Meta.floors = slices.Clone(w.Meta.floors)
 	c.buckets = make([]*Bucket, len(w.buckets))
 	for i, b := range w.buckets {
 		nb := *b
