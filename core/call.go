@@ -26,7 +26,11 @@ func (c *Call) AwaitFunc(t Turn, op func() Op) (*Reply, bool) {
 
 func (c *Call) send(t Turn, op Op) {
 	c.sent = true
-	t.Exchange.Out = append(t.Exchange.Out, Effect{t.at, op})
+	x := t.Exchange
+	x.Out = append(x.Out, Effect{t.at, op})
+	if x.Where != nil {
+		x.Sites = append(x.Sites, x.Where())
+	}
 }
 
 func (c *Call) take(t Turn) (*Reply, bool) {

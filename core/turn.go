@@ -19,6 +19,11 @@ type Exchange struct {
 	Ev    Event
 	Out   []Effect // unordered
 	Notes []Note
+	// Where, if the host sets it, is asked for each effect as it is emitted; what it
+	// says is in Sites, beside Out. A simulator learns so which line of the source
+	// emitted an effect. No machine can see either.
+	Where func() uintptr
+	Sites []uintptr
 	has   bool
 }
 
@@ -33,14 +38,14 @@ type Turn struct {
 
 // Start begins the first turn of a machine: no event.
 func (x *Exchange) Start() Turn {
-	x.has, x.Out, x.Notes = false, x.Out[:0], x.Notes[:0]
+	x.has, x.Out, x.Sites, x.Notes = false, x.Out[:0], x.Sites[:0], x.Notes[:0]
 	return Turn{Exchange: x}
 }
 
 // Deliver begins a turn that brings one event.
 func (x *Exchange) Deliver(at Path, r Reply) Turn {
 	x.Ev = Event{at, r}
-	x.has, x.Out, x.Notes = true, x.Out[:0], x.Notes[:0]
+	x.has, x.Out, x.Sites, x.Notes = true, x.Out[:0], x.Sites[:0], x.Notes[:0]
 	return Turn{Exchange: x, mine: true}
 }
 
