@@ -24,6 +24,9 @@ type verb struct {
 	policy serve.SetPolicy
 	read   reading
 	end    core.Verdict
+
+	lift  *Asked // of a policy that will be lifted: the request
+	lifts *Asked // of the request that lifts it: the one that asked for it
 }
 
 // reading is a reader of the core's own: it makes a plan, holds it for a while,
@@ -104,6 +107,7 @@ func (a *verbActor) Ended(p *Proc, cut bool) {
 	case reqCreate:
 		if v.create.Reason == serve.None || v.create.Reason == serve.NameTaken {
 			a.w.knows(v.create.ID, v.spec)
+			p.Sim.made(a.name, v.create.ID)
 		}
 	case reqServe:
 		a.w.hasRead(p, v)
@@ -152,5 +156,6 @@ func (w *Workload) hasRead(p *Proc, v *verb) {
 
 func (w *Workload) run(s *Sim, v *verb) {
 	w.serial++
+	w.asksVerb(s, v)
 	s.Start(&verbActor{w, fmt.Sprintf("client-%d", w.serial), v})
 }

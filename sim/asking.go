@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"nova/core"
 	"nova/core/serve"
@@ -124,30 +125,36 @@ func (w *Workload) policy(s *Sim) {
 		age = w.age(s)
 	}
 	st.aged = age > 0
+	v := &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}}
 	if age > 0 && !w.aging && s.tape.Choose(4) < 3 {
 		// Lifted soon after its first pass, and nothing is appended any more: an object
 		// half of which has expired is worth a GC only if the other half is not to
 		// follow, and no tail-fill takes it over.
-		quiet := s.tape.Choose(4) < 3
-		s.After(age+s.Dials.PollEvery+core.Ms(s.tape.Choose(900)), func() {
-			if !w.stopped && s.breach == nil && !st.deleted {
-				st.aged, st.quiet = false, quiet
-				s.After(2*s.Dials.ReadGrace, func() { st.quiet = false })
-				w.run(s, &verb{kind: reqPolicy, stream: st.id})
-			}
-		})
+		v.lift = &Asked{Quiet: s.tape.Choose(4) < 3}
+		v.lift.Lift = age + s.Dials.PollEvery + core.Ms(s.tape.Choose(900))
+		w.lifts(s, st, v)
 	}
-	w.run(s, &verb{kind: reqPolicy, stream: st.id, spec: serve.Spec{MaxAge: age}})
+	w.run(s, v)
 }
 
 // read makes a plan; use uses one, at any time before it has run out.
 func (w *Workload) read(s *Sim) {
 	s.Count.Clients[reqRead]++
-	if p := makePlan(s, w.stream(s).id); p != nil && len(p.parts) > 0 {
+	id := w.stream(s).id
+	w.holds(s, id, makePlan(s, id))
+}
+
+// holds keeps a plan that names something until its time has run out.
+func (w *Workload) holds(s *Sim, id uint64, p *plan) {
+	s.planMade(id, p)
+	if p != nil && len(p.parts) > 0 {
 		w.plans = append(w.plans, p)
 		s.After(s.Dials.PlanTTL, func() { w.lastUse(s, p) })
 	}
 }
+
+// holdsStill reports whether a plan's time has not run out.
+func (w *Workload) holdsStill(p *plan) bool { return slices.Contains(w.plans, p) }
 
 func (w *Workload) use(s *Sim) {
 	if len(w.plans) == 0 {
@@ -155,7 +162,9 @@ func (w *Workload) use(s *Sim) {
 	}
 	s.Count.Clients[reqFetch]++
 	p := w.plans[s.tape.Choose(len(w.plans))]
-	p.use(s, w.ledger, &p.parts[s.tape.Choose(len(p.parts))])
+	part := s.tape.Choose(len(p.parts))
+	s.planUsed(p, part)
+	p.use(s, w.ledger, &p.parts[part])
 }
 
 // serve reads a stream as a server does.
@@ -198,5 +207,6 @@ func (w *Workload) closeOrReopen(s *Sim) {
 		return
 	}
 	s.Count.Clients[reqReopen]++
+	s.asks(&Asked{Verb: reqReopen.String(), Star: a.name})
 	s.Start(a)
 }

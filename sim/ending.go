@@ -19,7 +19,7 @@ func (w *Workload) Stop(s *Sim) {
 		if p == nil {
 			continue
 		}
-		if s.tape.Choose(3) == 2 {
+		if s.cutsAtEnd(a) {
 			s.cut(p)
 			continue
 		}

@@ -62,15 +62,11 @@ func (w *Workload) decommission(s *Sim) {
 		return
 	}
 	s.Count.Clients[reqDecommission]++
-	w.serial++
-	o := &operatorActor{w: w, name: fmt.Sprintf("operator-%d", w.serial), order: admin.Order{Star: a.name, Wait: true, CoolDown: s.tape.Choose(4) == 3, Force: s.tape.Choose(4) == 3}}
-	w.operators = append(w.operators, o)
-	s.Start(o)
+	x := &Asked{Verb: reqDecommission.String(), Star: a.name, Cool: s.tape.Choose(4) == 3, Force: s.tape.Choose(4) == 3}
 	if n := len(w.stars); n < maxStars {
-		b := &starActor{w, fmt.Sprintf("star-%d", n), core.Class(s.tape.Choose(core.Classes))}
-		w.stars = append(w.stars, b)
-		s.Start(b)
+		x.Next, x.Class = fmt.Sprintf("star-%d", n), core.Class(s.tape.Choose(core.Classes))
 	}
+	w.takeOut(s, a, x)
 }
 
 // maxStars is how many names stars have in one run.

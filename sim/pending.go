@@ -24,6 +24,13 @@ type pending struct {
 	ready  int  // where it stands in Sim.ready, or -1
 	slot   int  // where it stands in Proc.pend
 	serial uint64
+
+	// Of a run that is recorded or replayed.
+	id     ID
+	key    string
+	line   *Line  // that records what becomes of it
+	fate   *Line  // that says so
+	places places // of its lines
 }
 
 // enqueue makes an effect a choice of the scheduler.

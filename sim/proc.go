@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"nova/core"
-	"nova/faults"
 	"nova/sim/world"
 )
 
@@ -57,6 +56,10 @@ type Proc struct {
 	held    []*pending // what became ready while it was paused
 	ended   bool
 	queues  map[string]*queue
+
+	id   string     // the actor, and which of its starts
+	sent map[ID]int // in a run that is recorded or replayed: effects of each identity
+	line *Line      // that records its start
 }
 
 // queue is one of a process's own queues of requests.
@@ -98,11 +101,11 @@ func (p *Proc) queue(name string) *queue {
 // Start starts a new process of an actor. Its name is the actor's with a number
 // that no other start has.
 func (s *Sim) Start(a Actor) *Proc {
-	s.starts++
-	p := &Proc{Sim: s, Actor: a, Name: fmt.Sprintf("%s#%d", a.Name(), s.starts), queues: map[string]*queue{}}
+	p := &Proc{Sim: s, Actor: a, queues: map[string]*queue{}}
+	s.named(p)
 	p.Env = core.Env{Dials: s.Dials, Stores: s.Stores, Process: p.Name, Generation: 1}
-	if s.strikes(faults.Skew) {
-		p.Skew = s.skewFrom + core.Ms(s.tape.Choose(int(s.Dials.Skew)+1))
+	if off, yes := s.skewed(p); yes {
+		p.Skew = off
 		s.logf(p, "skew", "%d ms", p.Skew)
 	}
 	s.procs = append(s.procs, p)
@@ -150,6 +153,7 @@ func (s *Sim) emit(p *Proc, eff *core.Effect) {
 	}
 	s.serial++
 	e := &pending{p: p, at: eff.At, op: eff.Op, lease: p.session, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
+	s.identify(e)
 	p.pend = append(p.pend, e)
 	s.Count.Laws[LawBudget]++
 	if len(p.pend) > s.budget {
@@ -172,8 +176,8 @@ func (s *Sim) emit(p *Proc, eff *core.Effect) {
 func (s *Sim) wait(e *pending) {
 	e.stage = waiting
 	until := e.op.Until - e.p.Skew
-	if left := int(until - s.now); left > 1 && s.tape.Chance(1, 32) {
-		until = s.now + core.Ms(s.tape.Choose(left))
+	if d := s.nudged(e, int(until-s.now)); d >= 0 {
+		until = s.now + d
 	}
 	s.At(until, func() { s.answer(e, core.Reply{}) })
 }
@@ -192,7 +196,7 @@ func (s *Sim) take(e *pending) {
 
 // send puts an effect on its way; some are slow.
 func (s *Sim) send(e *pending) {
-	if d := s.delay(e); d > 0 {
+	if d := s.slowed(e); d > 0 {
 		e.stage = waiting
 		s.After(d, func() {
 			if !e.dead {
@@ -228,6 +232,7 @@ func (s *Sim) deliver(e *pending) {
 // end is the end of a process: its machine is done, or it was cut.
 func (s *Sim) end(p *Proc, cut bool) {
 	p.ended = true
+	s.rec.leaves(s, p)
 	for len(p.pend) > 0 {
 		s.forget(p.pend[len(p.pend)-1])
 	}

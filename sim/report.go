@@ -62,12 +62,22 @@ type Report struct {
 	Virtual core.Ms // how long the run was, in its own time
 	Choices []uint32
 
+	Record *Record // of the run, if it was asked for
+	Fit    *Fit    // of a replay by identity: how far the record still fits
+
 	given Config // what the run was told, beside its seed
 }
 
 func (s *Sim) report() *Report {
 	s.Count.Runs = 1
-	return &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Choices: s.tape.Played(), given: s.given}
+	r := &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Choices: s.tape.Played(), given: s.given}
+	if s.rec != nil {
+		r.Record = s.rec.end(s)
+	}
+	if s.script != nil {
+		r.Fit = s.script.fits()
+	}
+	return r
 }
 
 // Again is the command that repeats the run.

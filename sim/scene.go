@@ -110,14 +110,43 @@ func Nova(s *Sim) {
 		s.Laws = newJudge(s, w.ledger)
 	}
 	s.SetClients(w)
+	if s.script != nil {
+		w.cast(s, s.script.Actors)
+		return
+	}
 	w.mix(s)
 	for i := range 1 + s.tape.Choose(3) {
-		a := &starActor{w, fmt.Sprintf("star-%d", i), core.Class(s.tape.Choose(core.Classes))}
-		w.stars = append(w.stars, a)
-		s.Start(a)
+		w.cast(s, []Cast{{fmt.Sprintf("star-%d", i), roleStar, core.Class(s.tape.Choose(core.Classes))}})
 	}
 	for i := range 1 + s.tape.Choose(3) {
-		a := &auditActor{fmt.Sprintf("auditor-%d", i), i > 0 && s.tape.Choose(2) == 1}
+		role := roleAuditor
+		if i > 0 && s.tape.Choose(2) == 1 {
+			role = roleBlind
+		}
+		w.cast(s, []Cast{{Name: fmt.Sprintf("auditor-%d", i), Role: role}})
+	}
+}
+
+// The roles of a cast.
+const (
+	roleStar    = "star"
+	roleAuditor = "auditor"
+	roleBlind   = "blind"
+)
+
+// cast starts the actors that stand from the beginning.
+func (w *Workload) cast(s *Sim, cast []Cast) {
+	for _, c := range cast {
+		if s.rec != nil {
+			s.rec.Actors = append(s.rec.Actors, c)
+		}
+		if c.Role == roleStar {
+			a := &starActor{w, c.Name, c.Class}
+			w.stars = append(w.stars, a)
+			s.Start(a)
+			continue
+		}
+		a := &auditActor{c.Name, c.Role == roleBlind}
 		w.audits = append(w.audits, a)
 		s.Start(a)
 	}

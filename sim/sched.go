@@ -22,8 +22,8 @@ const (
 func (s *Sim) run() {
 	s.faulty = true
 	// A run whose processes are all gone ends as well: steps are bounded.
-	for n := 0; s.breach == nil && s.Count.Effects < int64(s.Config.Effects) && n < 30*s.Config.Effects; n++ {
-		if s.clients != nil && s.tape.Choose(100) >= 100-s.busy {
+	for n := 0; s.breach == nil && !s.over() && n < 30*s.Config.Effects; n++ {
+		if s.script == nil && s.clients != nil && s.tape.Choose(100) >= 100-s.busy {
 			s.clients.Act(s)
 		}
 		if !s.step() {
@@ -42,10 +42,21 @@ func (s *Sim) run() {
 	s.settle()
 }
 
+// over reports whether it is time for the faults to stop.
+func (s *Sim) over() bool {
+	if s.script != nil {
+		return s.script.calm()
+	}
+	return s.Count.Effects >= int64(s.Config.Effects)
+}
+
 // calm ends all faults: what is down comes up, what is paused goes on, what
 // waits to be restarted is.
 func (s *Sim) calm() {
 	s.faulty = false
+	if s.rec != nil {
+		s.rec.add(s, &Line{Do: doCalm})
+	}
 	s.logf(nil, "calm", "faults stop")
 	s.metaDown, s.slow = false, ""
 	s.W.Meta.SetNoSpace(false)
@@ -105,6 +116,9 @@ func (s *Sim) still() {
 // step does the next thing: what the time brings, or one effect. It reports
 // false when nothing will ever happen any more.
 func (s *Sim) step() bool {
+	if s.script != nil {
+		return s.script.step(s)
+	}
 	for len(s.timers) > 0 && s.timers[0].at <= s.now {
 		s.timers.pop().what()
 	}
@@ -162,6 +176,7 @@ func (s *Sim) prefers(f, e *pending) bool {
 
 // act moves one effect: it lands, or its reply is delivered.
 func (s *Sim) act(e *pending) {
+	s.moves(e)
 	switch s.style {
 	case sticky:
 		s.favoured = e.p.Actor.Name()
@@ -198,7 +213,7 @@ func (s *Sim) act(e *pending) {
 	case s.breach != nil || e.dead:
 	case e.p.paused:
 		s.hold(e)
-	case s.tape.Choose(4) < 3:
+	case s.atOnce(e):
 		s.deliver(e)
 	}
 }
@@ -223,7 +238,7 @@ func (s *Sim) admitted(e *pending) core.Ms {
 		return s.now
 	}
 	first := max(e.sentAt, s.now-s.Dials.Service)
-	if first < s.now && s.tape.Chance(1, 4) {
+	if first < s.now && s.early(e) {
 		return first
 	}
 	return s.now

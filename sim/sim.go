@@ -21,6 +21,8 @@ type Config struct {
 	Instant bool         // the run ends when its faults would stop: only what breaks at once is looked for
 	NoLaws  bool         // for benchmarks: nothing is judged
 	Laws    bool         // evaluate the laws after every change
+	Script  *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
+	Record  bool         // make a record of the run
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)
 }
@@ -69,6 +71,10 @@ type Sim struct {
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""
 	breach   *Breach
+
+	rec      *recorder      // nil: the run is not recorded
+	script   *script        // nil: the run is not a replay by identity
+	startsOf map[string]int // of each actor; never ranged over
 }
 
 // Epoch is the true time at which a run begins.
@@ -78,6 +84,9 @@ const Epoch = core.Ms(1_000_000)
 func newSim(c Config) *Sim {
 	s := &Sim{Config: c, given: c, now: Epoch, running: map[string]*Proc{}}
 	s.tape = NewTape(c.Seed)
+	if c.Script != nil {
+		return s.scripted(c)
+	}
 	if c.Choices != nil {
 		s.tape = ReplayTape(c.Choices)
 	}
@@ -92,18 +101,48 @@ func newSim(c Config) *Sim {
 	if draw := s.tape.Choose(4); s.Config.Effects == 0 {
 		s.Config.Effects = [...]int{4000, 2000, 8000, 20000}[draw]
 	}
-	s.Stores = core.Stores{Of: [core.Classes][]core.Store{{"std-a", "std-b", "std-c"}, {"exp-a", "exp-b", "exp-c"}}}
-	dialect := world.Dialect{
+	s.Stores = stores()
+	s.world(world.Dialect{
 		RepeatComplete: []core.Outcome{core.Absent, core.Exists, core.OK}[s.tape.Choose(3)],
 		LateParts:      s.tape.Chance(1, 2),
-	}
-	s.W = world.New(world.LimitsOf(&s.Dials), dialect, append(append([]core.Store(nil), s.Stores.Of[0]...), s.Stores.Of[1]...)...)
+	})
 	s.style = style(s.tape.Choose(int(styles)))
 	s.busy = 2 + s.tape.Choose(20)
 	s.skewFrom = -core.Ms(s.tape.Choose(int(s.Dials.Skew) + 1))
+	if c.Record {
+		s.rec = newRecorder(s)
+	}
+	return s
+}
+
+// world makes the world of a run.
+func (s *Sim) world(d world.Dialect) {
+	s.W = world.New(world.LimitsOf(&s.Dials), d, append(append([]core.Store(nil), s.Stores.Of[0]...), s.Stores.Of[1]...)...)
 	s.Laws = noLaws{}
 	s.budget = inFlight(&s.Dials)
+}
+
+// scripted makes the run of a record.
+func (s *Sim) scripted(c Config) *Sim {
+	r := c.Script
+	s.script = newScript(r)
+	s.tape = ReplayTape(nil)
+	s.tape.script = true
+	s.Seed, s.Plan, s.Dials = r.Seed, r.Plan, r.Dials
+	if s.Instant = r.Instant || c.Instant; s.Config.Effects == 0 {
+		s.Config.Effects = max(r.Effects, 20_000, len(r.Lines))
+	}
+	s.Stores = stores()
+	s.world(r.Dialect)
+	if c.Record {
+		s.rec = newRecorder(s)
+	}
 	return s
+}
+
+// stores are the stores of every run.
+func stores() core.Stores {
+	return core.Stores{Of: [core.Classes][]core.Store{{"std-a", "std-b", "std-c"}, {"exp-a", "exp-b", "exp-c"}}}
 }
 
 // inFlight is the most effects that a process can have in flight: for each queue

@@ -35,6 +35,9 @@ func (s *Sim) strikes(k faults.Kind) bool {
 // strike draws what strikes as an effect is about to land: with one draw for all
 // the kinds that strike any effect.
 func (s *Sim) strike(e *pending) faults.Kind {
+	if s.script != nil {
+		return s.script.strike(s, e)
+	}
 	if !s.faulty || s.Plan.Quiet() {
 		return faults.None
 	}
@@ -84,6 +87,7 @@ func (s *Sim) flake(e *pending) faults.Kind {
 
 // hit is what a kind of fault does.
 func (s *Sim) hit(k faults.Kind, e *pending) {
+	defer s.struck(k, e)()
 	s.Count.Laws[LawStrikes]++
 	s.logf(e.p, "FAULT", "%s at %s %s", k, e.at, &e.op)
 	switch k {
@@ -198,13 +202,15 @@ func (s *Sim) cut(p *Proc) {
 		if e.dead || e.stage == landed || !e.op.Mutates() {
 			continue
 		}
-		switch s.tape.Choose(3) {
+		fate, after := s.inFlight(e)
+		switch fate {
 		case 1:
 			r := s.apply(e, s.admitted(e))
 			s.logLate(p, e.at, &e.op, &r)
 		case 2:
 			s.later(e)
 		}
+		after()
 	}
 	s.end(p, true)
 	if s.breach == nil {
@@ -219,13 +225,10 @@ func (s *Sim) restart(p *Proc) {
 	if r, ok := a.(Reviver); ok && !r.Revive() {
 		return
 	}
-	if s.strikes(faults.RestartNever) {
+	wait, yes := s.comesBack(p)
+	if !yes {
 		s.logf(p, "never", "it is not started again")
 		return
-	}
-	wait := core.Ms(s.tape.Choose(20))
-	if s.strikes(faults.RestartLater) {
-		wait = core.Ms(s.tape.Choose(int(2 * s.Dials.RequestLife)))
 	}
 	s.After(wait, func() {
 		if s.running[a.Name()] == nil && s.breach == nil {
@@ -234,6 +237,18 @@ func (s *Sim) restart(p *Proc) {
 			}
 		}
 	})
+}
+
+// drawRestart is after how long it is; -1: never.
+func (s *Sim) drawRestart() core.Ms {
+	if s.strikes(faults.RestartNever) {
+		return -1
+	}
+	wait := core.Ms(s.tape.Choose(20))
+	if s.strikes(faults.RestartLater) {
+		wait = core.Ms(s.tape.Choose(int(2 * s.Dials.RequestLife)))
+	}
+	return wait
 }
 
 // pause stops a process where it stands. What it has sent goes on by itself; the

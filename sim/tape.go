@@ -13,6 +13,8 @@ type Tape struct {
 	given  []uint32
 	next   int
 	played []uint32
+	script bool      // given are the arguments of one fault; beyond them everything is 0
+	note   *[]uint32 // what is drawn is noted here too, if not nil
 }
 
 // NewTape draws from a seed.
@@ -37,6 +39,9 @@ func (t *Tape) Choose(n int) int {
 		t.next++
 	}
 	t.played = append(t.played, v)
+	if t.note != nil {
+		*t.note = append(*t.note, v)
+	}
 	return int(v)
 }
 
@@ -45,6 +50,21 @@ func (t *Tape) Chance(num, den int) bool { return t.Choose(den) >= den-num }
 
 // Between is a number of [lo, hi].
 func (t *Tape) Between(lo, hi int) int { return lo + t.Choose(hi-lo+1) }
+
+// lend draws from args, if the tape is a script's, and notes what is drawn into
+// into, if not nil, until back is called.
+func (t *Tape) lend(args []uint32, into *[]uint32) (back func()) {
+	given, next, note := t.given, t.next, t.note
+	if t.script {
+		t.given, t.next = args, 0
+	}
+	t.note = into
+	return func() {
+		if t.note = note; t.script {
+			t.given, t.next = given, next
+		}
+	}
+}
 
 // Played is every choice made so far. The caller must not change it.
 func (t *Tape) Played() []uint32 { return t.played }

@@ -148,5 +148,6 @@ func (w *Workload) ask(p *Proc, r serve.Request, a *ask) {
 	r.ID = w.serial
 	a.verb, a.p = r.Verb, p
 	w.asked[r.ID] = a
+	w.asksStar(p, &r, a)
 	p.Push(serve.Queue, r.Encode())
 }
