@@ -32,11 +32,15 @@ var scale = [Kinds]uint32{
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and
 // draws a rate for each of the others, so that kinds which hide each other meet
-// the machines apart as well as together; one run in sixteen has none at all.
+// the machines apart as well as together; one run in sixteen has none at all, and
+// one in six is a storm.
 func Draw(seed uint64) (p Plan) {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	if r.IntN(16) == 0 {
 		return p
+	}
+	if r.IntN(6) == 0 {
+		return storm(r)
 	}
 	on := 1 + r.IntN(9) // of ten kinds
 	for _, k := range All() {
@@ -44,6 +48,36 @@ func Draw(seed uint64) (p Plan) {
 			// Rates spread over orders of magnitude, not evenly below the highest.
 			p.Rate[k] = max(1, scale[k]>>r.IntN(4))
 		}
+	}
+	return p
+}
+
+// gale is the highest rate of each kind that a storm is made of. Under the everyday
+// rates a machine seldom fails twice in the same place: what only the second
+// failure in a row brings about (a marker that is parked, a replica that is called
+// gone because nobody answers, a request that outlives its judgement and the next
+// one too) needs a day on which nearly everything of one kind goes wrong.
+var gale = [Kinds]uint32{
+	LostReply: 200_000, Dropped: 150_000, Late: 250_000, Refusal: 100_000,
+	DamagedTip: Million, Slow: 300_000, Flaky: 8000, Pause: 6000, LeaseLost: 8000,
+	StoreDown: 5000, MetaDown: 2000,
+}
+
+// storm is a plan of one to three kinds that blow, with a few of the others, at
+// their everyday rates, beside them.
+func storm(r *rand.Rand) (p Plan) {
+	var stormy []Kind
+	for _, k := range All() {
+		if gale[k] > 0 {
+			stormy = append(stormy, k)
+		}
+		if r.IntN(10) < 4 {
+			p.Rate[k] = max(1, scale[k]>>r.IntN(4))
+		}
+	}
+	for range 1 + r.IntN(3) {
+		k := stormy[r.IntN(len(stormy))]
+		p.Rate[k] = gale[k] >> r.IntN(2)
 	}
 	return p
 }

@@ -38,7 +38,7 @@ func (s *Sim) enqueue(e *pending) {
 	if e.dead || e.ready >= 0 {
 		return
 	}
-	if e.p.paused {
+	if e.p.paused && e.stage == landed { // what was sent goes on by itself; its reply waits
 		e.p.held = append(e.p.held, e)
 		return
 	}

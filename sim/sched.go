@@ -10,11 +10,12 @@ import (
 type style uint8
 
 const (
-	uniform style = iota // any effect
-	sticky               // mostly the process that ran last
-	lagging              // one actor runs only where nothing else can
-	newest               // mostly what was sent last
-	oldest               // mostly what was sent first
+	uniform   style = iota // any effect
+	sticky                 // mostly the process that ran last
+	lagging                // one actor runs only where nothing else can
+	newest                 // mostly what was sent last
+	oldest                 // mostly what was sent first
+	reluctant              // mostly what only reads: what is written follows what was read long ago
 	styles
 )
 
@@ -170,6 +171,8 @@ func (s *Sim) prefers(f, e *pending) bool {
 		return f.serial > e.serial
 	case oldest:
 		return f.serial < e.serial
+	case reluctant:
+		return !f.op.Mutates() && e.stage == sent && e.op.Mutates()
 	}
 	return false
 }

@@ -126,6 +126,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	case faults.Pause:
 		s.pause(e.p)
 	case faults.LeaseLost:
+		s.straggle(e.p)
 		if e.p.session != "" {
 			s.W.Revoke(e.p.session)
 			s.changed(nil)
@@ -167,15 +168,10 @@ func (s *Sim) window(k faults.Kind, e *pending) {
 	}
 }
 
-// later lets an effect land after its answer, its process alive or not. A store
-// lets no request in after its NotAfter, and is done with it one service time
-// later; a transaction, or a delete, may take as long as any request may.
+// later lets an effect land after its answer, its process alive or not.
 func (s *Sim) later(e *pending) {
 	op := &e.op
-	left := int(s.Dials.RequestLife)
-	if op.IsStore() && op.Until > 0 {
-		left = int(op.Until + s.Dials.Service - s.now)
-	}
+	left := s.left(op, s.now)
 	if left < 1 {
 		return
 	}
@@ -263,7 +259,42 @@ func (s *Sim) pause(p *Proc) {
 	}
 	s.logf(p, "pause", "for %d ms", long)
 	p.paused, p.slept = true, true
+	s.straggle(p)
 	s.After(long, func() { s.resume(p) })
+}
+
+// straggle lets what a process has sent be late, every other time: a process that
+// stands still, or whose session ends, is one whose network is bad, and a zombie
+// is worst when what it sent as it lived lands after it was judged. Each mutation
+// lands at any time at which it still may.
+func (s *Sim) straggle(p *Proc) {
+	if s.tape.Choose(2) == 0 {
+		return
+	}
+	for _, e := range append([]*pending(nil), p.pend...) {
+		left := s.left(&e.op, e.sentAt)
+		if e.stage != sent || e.ready < 0 || !e.op.Mutates() || left < 1 {
+			continue
+		}
+		s.dequeue(e)
+		e.stage = waiting
+		s.After(1+core.Ms(s.tape.Choose(left)), func() {
+			if !e.dead {
+				e.stage = sent
+				s.enqueue(e)
+			}
+		})
+	}
+}
+
+// left is for how long from now an effect may still land. A store lets no request
+// in after its NotAfter, and is done with it one service time later; a
+// transaction, or a delete, may take as long as any request may.
+func (s *Sim) left(op *core.Op, from core.Ms) int {
+	if op.IsStore() && op.Until > 0 {
+		return int(op.Until + s.Dials.Service - s.now)
+	}
+	return int(from + s.Dials.RequestLife - s.now)
 }
 
 func (s *Sim) resume(p *Proc) {
