@@ -273,7 +273,7 @@ func (r *Result) judge(s simulated) {
 
 // wrongLaw says that another law noticed than the one which must.
 func (r *Result) wrongLaw() bool {
-	return r.Fate == Killed && r.Bug.Law != 0 && r.Bug.Law != r.Law
+	return r.Fate == Killed && len(r.Bug.Laws) > 0 && !slices.Contains(r.Bug.Laws, r.Law)
 }
 
 // report prints the table, and what is to be said about each bug that lives.
@@ -288,7 +288,7 @@ func report(out io.Writer, results []Result) error {
 			law, seed, effects = strconv.Itoa(r.Law), strconv.FormatUint(r.Seed, 10), strconv.Itoa(r.Effects)
 		}
 		if r.wrongLaw() {
-			law += fmt.Sprintf(" (want %d)", r.Bug.Law)
+			law += " (want " + strings.Trim(fmt.Sprint(r.Bug.Laws), "[]") + ")"
 		}
 		if r.Fate == Killed && !r.wrongLaw() {
 			killed++

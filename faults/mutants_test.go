@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 
 const wellFormed = `breaks: a sentence
 file: core/duty/reap.go
-law: 4
+law: 4 1
 with: -actors 3 -quiet
 --- find
 if confirmed {
@@ -43,7 +44,7 @@ func TestParsePlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "x" || p.Breaks != "a sentence" || p.Law != 4 || strings.Join(p.With, "|") != "-actors|3|-quiet" || len(p.Edits) != 3 || strings.Join(p.Files(), " ") != reap+" core/duty/orphan.go" {
+	if p.Name != "x" || p.Breaks != "a sentence" || !slices.Equal(p.Laws, []int{4, 1}) || strings.Join(p.With, "|") != "-actors|3|-quiet" || len(p.Edits) != 3 || strings.Join(p.Files(), " ") != reap+" core/duty/orphan.go" {
 		t.Fatalf("parsed as %+v", p)
 	}
 	if got, err := p.Apply("core/duty/orphan.go", "a third"); err != nil || got != "a 3rd\nline" {

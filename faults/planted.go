@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 //	breaks: the sentence that it violates
 //	file: core/duty/trimcheck.go
-//	law: 4
+//	law: 4 (or several, with blanks between: any of them)
 //	--- find
 //	(exact text that occurs once in the file)
 //	--- replace
@@ -30,7 +31,7 @@ import (
 type Planted struct {
 	Name   string // of its file, without .txt
 	Breaks string
-	Law    int      // that must catch it; 0: any
+	Laws   []int    // one of which must catch it; none: any
 	With   []string // flags for the simulator's run that make it likely to be reached
 	Edits  []Edit
 }
@@ -101,8 +102,12 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 		case ok && key == "with":
 			p.With = strings.Fields(val)
 		case ok && key == "law":
-			if _, err := fmt.Sscanf(val, "%d", &p.Law); err != nil || p.Law < 1 {
-				return refuse("law %q is no number of a law", val)
+			for n := range strings.FieldsSeq(val) {
+				law, err := strconv.Atoi(n)
+				if err != nil || law < 0 {
+					return refuse("law %q is no number of a law", val)
+				}
+				p.Laws = append(p.Laws, law)
 			}
 		default:
 			return refuse("the line %q is no header: breaks, file, law, with", line)

@@ -3,6 +3,7 @@ package sim
 import (
 	"strings"
 
+	"nova/core"
 	"nova/core/keys"
 	"nova/core/serve"
 )
@@ -27,6 +28,9 @@ func (w *Workload) answered(s *Sim, p *Proc, val string) {
 		}
 		for i, k := range ans.Acks {
 			if k.Reason == serve.None {
+				if a.dead[i] {
+					s.Breach(LawAcked, "%s acknowledges blob %d, which was appended to stream %d after its tombstone stood", p.Name, a.chunks[i].Blob, a.chunks[i].Stream)
+				}
 				w.acked(s, a.chunks[i], k.First)
 			} else if k.Reason == serve.NotOpen || k.Reason == serve.Held {
 				w.unled(p, a.chunks[i].Stream)
@@ -69,10 +73,27 @@ func (w *Workload) unled(p *Proc, id uint64) {
 }
 
 // ended: what a process was asked is never answered.
-func (w *Workload) ended(p *Proc) {
+func (w *Workload) ended(p *Proc, cut bool) {
 	for _, st := range w.streams {
-		if st.on == p {
-			st.on = nil
+		if st.on != p {
+			continue
+		}
+		st.on = nil
+		if cut && w.ruin && p.Sim.script == nil && p.Sim.tape.Choose(3) == 2 {
+			w.deletes(p.Sim, st)
 		}
 	}
+}
+
+// deletes deletes a stream a little later: what its star left behind, which nobody
+// has absorbed yet, comes to a stream that is being torn down, or is gone.
+func (w *Workload) deletes(s *Sim, st *streamOf) {
+	s.After(core.Ms(s.tape.Choose(300)), func() {
+		if w.stopped || s.breach != nil || st.deleted {
+			return
+		}
+		s.Count.Clients[reqDelete]++
+		st.deleted = true
+		w.run(s, &verb{kind: reqDelete, stream: st.id})
+	})
 }

@@ -24,7 +24,7 @@ func Dials(t *Tape) core.Dials {
 	}
 	d.MarkersPerEra = t.Between(1, 4)
 	d.MemberWidth = t.Between(1, 4)
-	d.MemberPlan = t.Between(2, 32)
+	d.MemberPlan = [...]int{32, 2, 4, 2}[t.Choose(4)]
 	d.WarmSet, d.JobDeadline = int64(t.Between(1, 8))*1000, 1500
 	d.ProbeWidth, d.GCMinDead, d.GCDeadPart = t.Between(1, 6), int64(t.Between(1, 4))*8, int64(t.Between(1, 4))*4
 	d.ReapBucket, d.DeleteBatch = 150, t.Between(1, 4)

@@ -34,7 +34,7 @@ func (a *starActor) Gave(p *Proc, queue, val string) {
 }
 
 // Ended forgets what the process led.
-func (a *starActor) Ended(p *Proc, _ bool) { a.w.ended(p) }
+func (a *starActor) Ended(p *Proc, cut bool) { a.w.ended(p, cut) }
 
 type starRoot struct {
 	env  *core.Env

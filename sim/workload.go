@@ -22,6 +22,7 @@ type Workload struct {
 	stopped    bool
 	most       int // streams at a time
 	aging      bool
+	ruin       bool  // clients delete what a star led that has died
 	weights    []int // of acts
 	total      int
 
@@ -46,6 +47,7 @@ type ask struct {
 	p      *Proc
 	stream *streamOf
 	chunks []*Chunk
+	dead   []bool // of each: its stream was deleted before it was submitted
 }
 
 // knows adds a stream that exists.
@@ -75,6 +77,7 @@ var acts = [...]act{
 // mix draws how often the clients of one run do each thing: some runs are all
 // trims, or all policies, or deletions of streams that have just been made.
 func (w *Workload) mix(s *Sim) {
+	w.ruin = s.tape.Choose(4) == 3
 	if w.aging = s.tape.Choose(4) == 3; w.aging {
 		// A few streams with a long policy, trimmed into their newest objects: each
 		// pass of retention finds one that is half dead, and that lives for longer
@@ -147,6 +150,10 @@ func (w *Workload) ask(p *Proc, r serve.Request, a *ask) {
 	w.serial++
 	r.ID = w.serial
 	a.verb, a.p = r.Verb, p
+	for _, c := range a.chunks {
+		live, _ := streamState(&p.Sim.W.Meta, c.Stream)
+		a.dead = append(a.dead, !live)
+	}
 	w.asked[r.ID] = a
 	w.asksStar(p, &r, a)
 	p.Push(serve.Queue, r.Encode())
