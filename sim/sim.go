@@ -6,7 +6,7 @@ import (
 
 	"nova/core"
 	"nova/faults"
-	"nova/sim/plain"
+	"nova/plain"
 	"nova/sim/world"
 )
 

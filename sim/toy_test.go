@@ -9,7 +9,7 @@ import (
 	"nova/core"
 	"nova/faults"
 	"nova/sim"
-	"nova/sim/plain"
+	"nova/plain"
 	"nova/sim/world"
 )
 

@@ -8,7 +8,7 @@ import (
 	"nova/core"
 	"nova/core/format"
 	"nova/core/keys"
-	"nova/sim/plain"
+	"nova/plain"
 )
 
 func TestTheMachineIsPlain(t *testing.T) {

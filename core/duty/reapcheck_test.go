@@ -7,7 +7,7 @@ import (
 	"nova/core"
 	"nova/core/format"
 	"nova/core/keys"
-	"nova/sim/plain"
+	"nova/plain"
 )
 
 func TestReapAndOrphanArePlain(t *testing.T) {
@@ -294,5 +294,26 @@ func TestReapDamaged(t *testing.T) {
 	}
 	if len(l.keys("due/")) != 0 || len(l.keys("park/")) < 2 || l.objs[obj] == "" {
 		t.Errorf("left: %v %v", l.keys("due/"), l.keys("park/"))
+	}
+}
+
+// R35: what a marker means is resolved by its class against the process's stores:
+// of two objects of one key, only the one in the class's home is judged and goes.
+func TestReapResolvesItsClass(t *testing.T) {
+	l := newLab(t)
+	l.create(1, 0)
+	e := l.settled(1, []int{2})
+	key := objectKey(1, &e)
+	std, xp := core.Obj{Store: "std", Key: key}, core.Obj{Store: l.stores.Home(core.Express), Key: key}
+	l.objs[xp] = l.objs[std]
+	shard := keys.ShardOfObject(key, l.dials.Shards)
+	l.put(keys.DueReap(shard, l.now+l.dials.ReadGrace, key), format.ReapMark{Class: core.Standard, Footer: e.Footer}.Encode())
+	l.put(keys.DueReap(shard, l.now-1, key), format.ReapMark{Class: core.Express, Footer: e.Footer, Confirmed: true}.Encode())
+	l.start(pass(keys.Reap, runReap)).run()
+	if _, ok := l.objs[xp]; ok {
+		t.Error("the object of the marker's class stands")
+	}
+	if _, ok := l.objs[std]; !ok {
+		t.Error("the object of the other class went")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"nova/core"
 	"nova/core/format"
 	"nova/core/keys"
-	"nova/sim/plain"
+	"nova/plain"
 )
 
 func TestRewriteIsPlain(t *testing.T) {

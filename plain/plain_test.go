@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"nova/core"
-	"nova/sim/plain"
+	"nova/plain"
 
 	"pgregory.net/rapid"
 )
