@@ -44,14 +44,18 @@ const (
 	MetaDown  // every request to the metastore is lost for a while
 	NoSpace   // the metastore is out of space for a while
 
-	Kinds = int(NoSpace) + 1
+	// A cut as a turn that passes a mark is over: it notes something worth counting.
+	// What the turn emits is in flight.
+	CutMark
+
+	Kinds = int(CutMark) + 1
 )
 
 var kindNames = [Kinds]string{"none",
 	"cut-before", "cut-after", "cut-silent", "cut-upload", "restart-later", "restart-never",
 	"lost-reply", "dropped", "late", "refusal", "delete-key", "damaged-tip", "slow",
 	"flaky", "pause", "lease-lost", "skew",
-	"store-down", "store-slow", "meta-down", "no-space"}
+	"store-down", "store-slow", "meta-down", "no-space", "cut-mark"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -70,4 +74,4 @@ func All() []Kind {
 }
 
 // Cut reports whether the kind ends a process.
-func (k Kind) Cut() bool { return k >= CutBefore && k <= CutUpload }
+func (k Kind) Cut() bool { return k >= CutBefore && k <= CutUpload || k == CutMark }

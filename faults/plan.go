@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"nova/faults/boundaries"
 )
 
 // Million is the rate of what happens at every opportunity.
@@ -15,9 +17,15 @@ const Million = 1_000_000
 // many. An opportunity is, by kind: a write that goes out (the cuts, LostReply,
 // Late), a delete (DeleteKey), a footer or tail read (DamagedTip), a part or a
 // complete (CutUpload), a cut (the restarts), a start of a process (Skew), and any
-// effect that goes out for all others. The zero Plan is a run without faults.
+// effect that goes out for all others; of CutMark, a turn that notes something.
+//
+// At says where to cut besides: there, the first, the second, the fourth, the
+// eighth … time that the run comes by.
+//
+// The zero Plan is a run without faults.
 type Plan struct {
 	Rate [Kinds]uint32
+	At   Aim
 }
 
 // scale is what a kind's rate is drawn up to: rare enough for work to get done.
@@ -28,6 +36,7 @@ var scale = [Kinds]uint32{
 	DeleteKey: 150_000, DamagedTip: 300_000, Slow: 20_000,
 	Flaky: 2000, Pause: 2000, LeaseLost: 2000, Skew: 700_000,
 	StoreDown: 2000, StoreSlow: 1500, MetaDown: 600, NoSpace: 600,
+	CutMark: 20_000,
 }
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and
@@ -48,6 +57,9 @@ func Draw(seed uint64) (p Plan) {
 			// Rates spread over orders of magnitude, not evenly below the highest.
 			p.Rate[k] = max(1, scale[k]>>r.IntN(4))
 		}
+	}
+	if r.IntN(4) == 0 {
+		p.At = Aim{Point: 1 + r.IntN(len(boundaries.All())), Sided: true, Side: Side(r.IntN(Sides))}
 	}
 	return p
 }
@@ -93,7 +105,7 @@ func (p Plan) Without(ks ...Kind) Plan {
 	return p
 }
 
-// Quiet reports whether no kind can strike.
+// Quiet reports whether no kind can strike, but where At says.
 func (p *Plan) Quiet() bool { return p.Rate == [Kinds]uint32{} }
 
 // String is the plan in the form that Parse reads: "cut-after=600 late=3000", or "none".
@@ -104,13 +116,19 @@ func (p Plan) String() string {
 			parts = append(parts, k.String()+"="+strconv.FormatUint(uint64(p.Rate[k]), 10))
 		}
 	}
+	if p.At != (Aim{}) {
+		parts = append(parts, aimWord+p.At.String())
+	}
 	if parts == nil {
 		return None.String()
 	}
 	return strings.Join(parts, " ")
 }
 
-// ErrPlan is wrapped by every error of Parse.
+// aimWord begins the word of a plan that says where to cut.
+const aimWord = "at="
+
+// ErrPlan is wrapped by every error of Parse and of ParseAim.
 var ErrPlan = errors.New("not a fault plan")
 
 // Parse reads a plan as String writes it; a kind without a rate strikes at every
@@ -119,6 +137,12 @@ func Parse(s string) (p Plan, err error) {
 	for word := range strings.FieldsSeq(s) {
 		name, num, rated := strings.Cut(word, "=")
 		if name == None.String() && !rated {
+			continue
+		}
+		if at, ok := strings.CutPrefix(word, aimWord); ok {
+			if p.At, err = ParseAim(at); err != nil {
+				return Plan{}, err
+			}
 			continue
 		}
 		k, ok := kindOf(name)

@@ -105,6 +105,9 @@ func (s *Sim) digest(what string) {
 // note counts what a machine found worth counting.
 func (s *Sim) note(p *Proc, n *core.Note) {
 	s.Count.Notes[n.Kind]++
+	if n.Kind == core.NoteDutyRun {
+		s.worked(n.Key)
+	}
 	if s.Log == nil {
 		s.lines++
 		s.digest("note")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nova/core"
+	"nova/faults/boundaries"
 	"nova/sim/world"
 )
 
@@ -113,7 +114,7 @@ func (s *Sim) Start(a Actor) *Proc {
 	s.keepAlive(p)
 	p.machine = a.Boot(p)
 	s.logf(p, "start", "")
-	p.x.Now = p.Clock()
+	p.x.Now, p.x.Where = p.Clock(), boundaries.Emitted
 	s.turn(p, p.x.Start())
 	return p
 }
@@ -133,7 +134,7 @@ func (s *Sim) turn(p *Proc, t core.Turn) {
 		s.note(p, &p.x.Notes[i])
 	}
 	for i := range p.x.Out {
-		s.emit(p, &p.x.Out[i])
+		s.emit(p, &p.x.Out[i], s.sited(p.x.Sites[i]))
 	}
 	if done {
 		if len(p.pend) > 0 {
@@ -143,8 +144,8 @@ func (s *Sim) turn(p *Proc, t core.Turn) {
 	}
 }
 
-// emit takes up one effect.
-func (s *Sim) emit(p *Proc, eff *core.Effect) {
+// emit takes up one effect, of a place in the source.
+func (s *Sim) emit(p *Proc, eff *core.Effect, site int) {
 	for _, o := range p.pend {
 		if o.at == eff.At {
 			s.Breach(LawContract, "%s: %s is in flight at %s already, and now %s", p.Name, &o.op, eff.At, &eff.Op)
@@ -152,7 +153,7 @@ func (s *Sim) emit(p *Proc, eff *core.Effect) {
 		}
 	}
 	s.serial++
-	e := &pending{p: p, at: eff.At, op: eff.Op, lease: p.session, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
+	e := &pending{p: p, at: eff.At, op: eff.Op, site: site, lease: p.session, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
 	s.identify(e)
 	p.pend = append(p.pend, e)
 	s.Count.Laws[LawBudget]++
@@ -227,6 +228,9 @@ func (s *Sim) deliver(e *pending) {
 	s.logReply(e)
 	p.x.Now = p.Clock()
 	s.turn(p, p.x.Deliver(e.at, e.reply))
+	if s.passesMark(p, e) {
+		s.cutAtMark(p, e)
+	}
 }
 
 // end is the end of a process: its machine is done, or it was cut.

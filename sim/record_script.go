@@ -148,10 +148,13 @@ var dull = &Line{Reply: true}
 
 // decides takes the line that says what becomes of an effect that moves.
 func (sc *script) decides(e *pending) {
+	e.fate = dull
 	if e.stage == landed {
+		if i := e.places.reply; i >= 0 && sc.Lines[i].Do == doReply {
+			e.fate = sc.Lines[i]
+		}
 		return
 	}
-	e.fate = dull
 	if ls := e.places.land; len(ls) > 0 {
 		if l := sc.Lines[ls[0]]; l.Do == doLand {
 			e.fate = l
@@ -163,6 +166,9 @@ func (sc *script) decides(e *pending) {
 // strike is what strikes an effect as it lands.
 func (sc *script) strike(s *Sim, e *pending) faults.Kind {
 	k := e.fate.Fault
+	if k == faults.CutMark {
+		return faults.None // it comes after the reply
+	}
 	if k != faults.None {
 		s.Count.Faults[k]++
 	}

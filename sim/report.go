@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nova/core"
+	"nova/core/keys"
 	"nova/faults"
 )
 
@@ -22,6 +23,9 @@ type Count struct {
 	Faults   [faults.Kinds]int64
 	Laws     [numLaws]int64 // evaluations, of each law
 	Clients  [requests]int64
+	Duties   [keys.Queues]int64 // markers that each duty worked on
+	Points   []Cuts             // of each boundary of the source
+	Rows     [faults.Rows]int64 // cuts at each row of the crash table
 }
 
 // Add adds the counts of another run.
@@ -49,6 +53,7 @@ func (c *Count) Add(o *Count) {
 	for i := range c.Clients {
 		c.Clients[i] += o.Clients[i]
 	}
+	c.addCuts(o)
 }
 
 // Report is what came of a run.
@@ -89,7 +94,7 @@ func (r *Report) Again() string {
 func (r *Report) Missing() []string { return r.Count.Missing() }
 
 // Missing lists what never happened: the kinds of operations, notes, faults,
-// laws and requests whose count is zero.
+// laws, requests and duties whose count is zero.
 func (c *Count) Missing() []string {
 	var out []string
 	for k := core.KNone + 1; int(k) < core.Kinds; k++ {
@@ -115,6 +120,11 @@ func (c *Count) Missing() []string {
 	for q := range requests {
 		if c.Clients[q] == 0 {
 			out = append(out, "request "+q.String())
+		}
+	}
+	for q := range c.Duties {
+		if c.Duties[q] == 0 {
+			out = append(out, "duty "+keys.Queue(q).String())
 		}
 	}
 	return out
@@ -158,6 +168,11 @@ func (c *Count) String() string {
 	line("requests:", func(add func(string, int64)) {
 		for q, n := range c.Clients {
 			add(request(q).String(), n)
+		}
+	})
+	line("duties:", func(add func(string, int64)) {
+		for q, n := range c.Duties {
+			add(keys.Queue(q).String(), n)
 		}
 	})
 	return b.String()

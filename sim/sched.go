@@ -193,25 +193,18 @@ func (s *Sim) act(e *pending) {
 			s.hold(e)
 			return
 		}
-		s.deliver(e)
-		return
-	}
-	switch e.op.Kind {
-	case core.KGive:
-		s.logOp(e, "give")
-		if g, ok := e.p.Actor.(Giver); ok {
-			g.Gave(e.p, e.op.Key, e.op.Val)
-		}
-		e.stage = landed
-	case core.KStage:
-		e.stage = landed
-	default:
-		if k := s.strike(e); k != faults.None {
+		if k := s.strikeReply(e); k != faults.None {
 			s.hit(k, e)
 			return
 		}
-		s.land(e)
+		s.deliver(e)
+		return
 	}
+	if k := s.strike(e); k != faults.None {
+		s.hit(k, e)
+		return
+	}
+	s.land(e)
 	switch {
 	case s.breach != nil || e.dead:
 	case e.p.paused:
@@ -227,11 +220,23 @@ func (s *Sim) hold(e *pending) {
 	e.p.held = append(e.p.held, e)
 }
 
-// land applies an effect to the world; its reply is ready then.
+// land applies an effect to the world; its reply is ready then. A wait, or a take,
+// has its reply already.
 func (s *Sim) land(e *pending) {
-	e.reply = s.apply(e, s.admitted(e))
-	e.stage = landed
-	s.logLand(e.p, e.at, &e.op, &e.reply)
+	switch e.op.Kind {
+	case core.KGive:
+		s.logOp(e, "give")
+		if g, ok := e.p.Actor.(Giver); ok {
+			g.Gave(e.p, e.op.Key, e.op.Val)
+		}
+		e.stage = landed
+	case core.KStage, core.KWait, core.KTake:
+		e.stage = landed
+	default:
+		e.reply = s.apply(e, s.admitted(e))
+		e.stage = landed
+		s.logLand(e.p, e.at, &e.op, &e.reply)
+	}
 }
 
 // admitted draws when a store let a request in, of those that it may have been

@@ -6,6 +6,7 @@ import (
 
 	"nova/core"
 	"nova/faults"
+	"nova/faults/boundaries"
 	"nova/plain"
 	"nova/sim/world"
 )
@@ -71,6 +72,8 @@ type Sim struct {
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""
 	breach   *Breach
+	sites    map[uintptr]int // boundaries by the place in the program; never ranged over
+	passes   uint32          // by where the plan says to cut
 
 	rec      *recorder      // nil: the run is not recorded
 	script   *script        // nil: the run is not a replay by identity
@@ -82,7 +85,8 @@ const Epoch = core.Ms(1_000_000)
 
 // newSim makes a run that has not begun.
 func newSim(c Config) *Sim {
-	s := &Sim{Config: c, given: c, now: Epoch, running: map[string]*Proc{}}
+	s := &Sim{Config: c, given: c, now: Epoch, running: map[string]*Proc{}, sites: map[uintptr]int{}}
+	s.Count.Points = make([]Cuts, len(boundaries.All()))
 	s.tape = NewTape(c.Seed)
 	if c.Script != nil {
 		return s.scripted(c)

@@ -38,7 +38,10 @@ func (s *Sim) strike(e *pending) faults.Kind {
 	if s.script != nil {
 		return s.script.strike(s, e)
 	}
-	if !s.faulty || s.Plan.Quiet() {
+	if k := s.aim(e); k != faults.None {
+		return k
+	}
+	if !s.faulty || s.Plan.Quiet() || e.op.Kind == core.KGive || e.op.Kind == core.KStage {
 		return faults.None
 	}
 	if e.p.flaky > s.now && s.tape.Choose(3) == 2 {
@@ -72,6 +75,17 @@ func (s *Sim) strike(e *pending) faults.Kind {
 	return faults.None
 }
 
+// strikeReply is what strikes a wait, or a take, as it is answered.
+func (s *Sim) strikeReply(e *pending) faults.Kind {
+	switch {
+	case e.op.Kind != core.KWait && e.op.Kind != core.KTake:
+		return faults.None
+	case s.script != nil:
+		return s.script.strike(s, e)
+	}
+	return s.aim(e)
+}
+
 // flake is what becomes of an effect of a process whose network is bad: lost,
 // refused, or not answered, whatever else the plan has.
 func (s *Sim) flake(e *pending) faults.Kind {
@@ -90,6 +104,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	defer s.struck(k, e)()
 	s.Count.Laws[LawStrikes]++
 	s.logf(e.p, "FAULT", "%s at %s %s", k, e.at, &e.op)
+	s.tally(k, e)
 	switch k {
 	case faults.CutBefore, faults.CutUpload:
 		s.dequeue(e)
@@ -101,6 +116,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 			p := e.p
 			s.deliver(e)
 			if !p.ended {
+				s.tallyMarks(p)
 				s.cut(p)
 			}
 		}

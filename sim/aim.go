@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"sync"
+
+	"nova/core"
+	"nova/core/keys"
+	"nova/faults"
+	"nova/faults/boundaries"
+)
+
+// Cuts is how often a boundary was passed while a cut could have come there, and
+// how often one did, on each side.
+type Cuts struct {
+	Passed int64
+	By     [faults.Sides]int64
+}
+
+// stand is one way to stand at a row of the crash table, bound to the source.
+type stand struct {
+	row  int
+	side faults.Side
+	duty faults.Duty
+}
+
+// table is the crash table bound to the source: by boundary, and by mark.
+type table struct {
+	points map[int][]stand
+	marks  map[core.NoteKind][]stand
+}
+
+// bound binds the crash table. A row that names no boundary of the source is a row
+// that nothing stands at: it panics.
+var bound = sync.OnceValue(func() table {
+	t := table{map[int][]stand{}, map[core.NoteKind][]stand{}}
+	for i := range faults.Table {
+		for _, c := range faults.Table[i].Cuts {
+			st := stand{i, c.Side, c.Duty}
+			if c.Point == "" {
+				st.side = faults.After
+				t.marks[c.Mark] = append(t.marks[c.Mark], st)
+				continue
+			}
+			at := boundaries.Index(c.Point)
+			if at < 0 {
+				panic("sim: the crash table's row " + faults.Table[i].Name + " names " + c.Point + ", which is no boundary")
+			}
+			t.points[at] = append(t.points[at], st)
+		}
+	}
+	return t
+})
+
+// sited tells the boundary at which an effect was emitted; -1: none of the core's.
+func (s *Sim) sited(pc uintptr) int {
+	i, ok := s.sites[pc]
+	if !ok {
+		i = boundaries.At(pc)
+		s.sites[pc] = i
+	}
+	return i
+}
+
+// duty is the duty that a path of a process belongs to.
+func (p *Proc) duty(at core.Path) faults.Duty {
+	if a, ok := p.Actor.(*auditActor); ok && at.Len() > 0 {
+		return a.duty(at.At(0))
+	}
+	return faults.AnyDuty
+}
+
+// duty is the duty that an auditor runs in a slot of its root.
+func (a *auditActor) duty(slot core.Slot) faults.Duty {
+	q := int(slot)
+	if a.blind {
+		if q < 1 || q > len(blindSlots) {
+			return faults.AnyDuty
+		}
+		return faults.DutyOf(blindSlots[q-1])
+	}
+	if q >= keys.Queues {
+		return faults.AnyDuty // the registrar
+	}
+	return faults.DutyOf(keys.Queue(q))
+}
+
+// blindSlots is the queues of a blind auditor, from its first slot on.
+var blindSlots = [...]keys.Queue{keys.Settle, keys.Teardown, keys.Retention, keys.Reap, keys.TrimCheck, keys.Orphan, keys.Denorm, keys.GC}
+
+// aims reports whether the run, which was told where to cut, does so now that it
+// comes by: the first, the second, the fourth, the eighth … time.
+func (s *Sim) aims() bool {
+	s.passes++
+	return s.passes&(s.passes-1) == 0
+}
+
+// aim is the cut that an effect meets because the run was told to cut there. It is
+// asked once of every effect, as it is about to land; of a wait, and of a take, as
+// it is about to be answered.
+func (s *Sim) aim(e *pending) faults.Kind {
+	if !s.faulty || e.site < 0 || e.p.paused {
+		return faults.None
+	}
+	s.Count.Points[e.site].Passed++
+	at := s.Plan.At
+	side, here := at.Side, at.Point == e.site+1
+	if here && !at.Sided {
+		side = faults.Side(s.passes % uint32(faults.Sides))
+	}
+	if at.Row > 0 {
+		side, here = s.standsAt(at.Row-1, e)
+	}
+	if !here || !s.aims() {
+		return faults.None
+	}
+	s.Count.Faults[side.Kind()]++
+	return side.Kind()
+}
+
+// standsAt reports whether an effect stands at a row of the crash table, and on
+// which of its sides it is to be cut: on each in turn.
+func (s *Sim) standsAt(row int, e *pending) (side faults.Side, here bool) {
+	var sides []faults.Side
+	for _, st := range bound().points[e.site] {
+		if st.row == row && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
+			sides = append(sides, st.side)
+		}
+	}
+	if sides == nil {
+		return faults.Before, false
+	}
+	return sides[int(s.passes)%len(sides)], true
+}
+
+// passesMark reports whether the process is cut for what its turn has noted.
+func (s *Sim) passesMark(p *Proc, e *pending) bool {
+	if p.ended || p.paused || s.breach != nil || len(p.x.Notes) == 0 {
+		return false
+	}
+	if s.script != nil {
+		if e.fate == nil || e.fate.Fault != faults.CutMark {
+			return false
+		}
+		s.Count.Faults[faults.CutMark]++
+		return true
+	}
+	if !s.faulty {
+		return false
+	}
+	if row := s.Plan.At.Row; row > 0 {
+		for i := range p.x.Notes {
+			for _, st := range bound().marks[p.x.Notes[i].Kind] {
+				if st.row == row-1 && s.aims() {
+					s.Count.Faults[faults.CutMark]++
+					return true
+				}
+			}
+		}
+	}
+	return s.strikes(faults.CutMark)
+}
+
+// tally counts a cut at the boundary where it came, and at the rows of the crash
+// table that stand there.
+func (s *Sim) tally(k faults.Kind, e *pending) {
+	side, ok := faults.SideOf(k)
+	if !ok || e.site < 0 {
+		return
+	}
+	s.Count.Points[e.site].By[side]++
+	for _, st := range bound().points[e.site] {
+		if st.side == side && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
+			s.Count.Rows[st.row]++
+		}
+	}
+}
+
+// tallyMarks counts a cut at the rows whose marks the process's turn has passed.
+func (s *Sim) tallyMarks(p *Proc) {
+	for i := range p.x.Notes {
+		for _, st := range bound().marks[p.x.Notes[i].Kind] {
+			s.Count.Rows[st.row]++
+		}
+	}
+}
+
+// cutAtMark cuts a process after a turn that passed a mark.
+func (s *Sim) cutAtMark(p *Proc, e *pending) {
+	defer s.struck(faults.CutMark, e)()
+	s.Count.Laws[LawStrikes]++
+	s.logf(p, "FAULT", "%s at %s %s", faults.CutMark, e.at, &e.op)
+	s.tally(faults.CutMark, e)
+	s.tallyMarks(p)
+	s.cut(p)
+}
+
+// worked counts a marker that a duty works on; its queue has the duty's name.
+func (s *Sim) worked(queue string) {
+	for q := range s.Count.Duties {
+		if keys.Queue(q).String() == queue {
+			s.Count.Duties[q]++
+		}
+	}
+}

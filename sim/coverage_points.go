@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nova/core"
+	"nova/faults"
+	"nova/faults/boundaries"
+)
+
+func (c *Count) addCuts(o *Count) {
+	for i := range c.Duties {
+		c.Duties[i] += o.Duties[i]
+	}
+	for i := range c.Rows {
+		c.Rows[i] += o.Rows[i]
+	}
+	if c.Points == nil {
+		c.Points = make([]Cuts, len(o.Points))
+	}
+	for i := range o.Points {
+		p, q := &c.Points[i], &o.Points[i]
+		p.Passed += q.Passed
+		for s := range p.By {
+			p.By[s] += q.By[s]
+		}
+	}
+}
+
+// Uncut is a boundary that no run was cut at, on one side.
+type Uncut struct {
+	Point int // index of boundaries.All
+	Side  faults.Side
+}
+
+// String is the boundary and the side as a plan's At has them.
+func (u Uncut) String() string {
+	return boundaries.All()[u.Point].Name + "=" + u.Side.String()
+}
+
+// Uncut lists the boundaries that no run was cut at, less those of Unreached, and
+// the rows of the crash table that none stood at.
+func (c *Count) Uncut() (points []Uncut, rows []int) {
+	for i, b := range boundaries.All() {
+		if _, ok := Unreached[b.Name]; ok {
+			continue
+		}
+		for s := range faults.Side(faults.Sides) {
+			if c.Points == nil || c.Points[i].By[s] == 0 {
+				points = append(points, Uncut{i, s})
+			}
+		}
+	}
+	for i, n := range c.Rows {
+		if n == 0 {
+			rows = append(rows, i)
+		}
+	}
+	return points, rows
+}
+
+// Cutting is the coverage of the crash table and of the boundaries in words: how
+// often each row was stood at, and how many boundaries were cut on each side.
+func (c *Count) Cutting() string {
+	var b strings.Builder
+	b.WriteString("crash table:")
+	stood := 0
+	for i, n := range c.Rows {
+		fmt.Fprintf(&b, " %s=%d", faults.Table[i].Name, n)
+		if n > 0 {
+			stood++
+		}
+	}
+	fmt.Fprintf(&b, "\nrows stood at %d/%d", stood, faults.Rows)
+	points, _ := c.Uncut()
+	of := len(boundaries.All()) - len(Unreached)
+	b.WriteString("; points cut")
+	for s := range faults.Side(faults.Sides) {
+		left := 0
+		for _, u := range points {
+			if u.Side == s {
+				left++
+			}
+		}
+		fmt.Fprintf(&b, " %s %d/%d,", s, of-left, of)
+	}
+	fmt.Fprintf(&b, " %d of the source's %d excused (sim.Unreached)\n", len(Unreached), len(boundaries.All()))
+	for i, p := range boundaries.All() {
+		if _, ok := Unreached[p.Name]; ok || c.Points == nil {
+			continue
+		}
+		var left []string
+		for s, n := range c.Points[i].By {
+			if n == 0 {
+				left = append(left, faults.Side(s).String())
+			}
+		}
+		if left != nil {
+			fmt.Fprintf(&b, "not cut: %s %s (passed %d times)\n", p.Name, strings.Join(left, ", "), c.Points[i].Passed)
+		}
+	}
+	return b.String()
+}
+
+// Scout remembers which runs came by which boundary, and which mark, so that a run
+// can be cut where none was: the same run goes the same way until it is.
+type Scout struct {
+	point [][]sighting
+	row   [faults.Rows][]sighting
+}
+
+// sighting is a run that came by.
+type sighting struct {
+	seed uint64
+	plan faults.Plan
+}
+
+// sightings are how many runs are remembered for one place.
+const sightings = 4
+
+// Saw takes note of a run.
+func (sc *Scout) Saw(r *Report) {
+	if sc.point == nil {
+		sc.point = make([][]sighting, len(boundaries.All()))
+	}
+	s := sighting{r.Seed, r.Plan}
+	for i := range r.Count.Points {
+		if r.Count.Points[i].Passed == 0 {
+			continue
+		}
+		keep(&sc.point[i], s)
+		for _, st := range bound().points[i] {
+			keep(&sc.row[st.row], s)
+		}
+	}
+	for k, n := range r.Count.Notes {
+		if n == 0 {
+			continue
+		}
+		for _, st := range bound().marks[core.NoteKind(k)] {
+			keep(&sc.row[st.row], s)
+		}
+	}
+}
+
+// keep remembers a run, rather one that was not told where to cut: that one would
+// go another way if it were told otherwise.
+func keep(list *[]sighting, s sighting) {
+	l := *list
+	if slices.ContainsFunc(l, func(x sighting) bool { return x.seed == s.seed }) {
+		return
+	}
+	if len(l) < sightings {
+		*list = append(l, s)
+		return
+	}
+	if s.plan.At != (faults.Aim{}) {
+		return
+	}
+	for i := range l {
+		if l[i].plan.At != (faults.Aim{}) {
+			l[i] = s
+			return
+		}
+	}
+}
+
+// Runs are the runs that would be cut where none was yet, each told where: of
+// each place the n-th run that came by, from 0. Nobody has come by the others.
+func (sc *Scout) Runs(c *Count, n int) (runs []Config) {
+	add := func(l []sighting, at faults.Aim) {
+		free := slices.DeleteFunc(slices.Clone(l), func(x sighting) bool { return x.plan.At != faults.Aim{} })
+		if len(free) > 0 {
+			l = free
+		}
+		if n < len(l) {
+			plan := l[n].plan
+			plan.At = at
+			runs = append(runs, Config{Seed: l[n].seed, Plan: &plan})
+		}
+	}
+	points, rows := c.Uncut()
+	for _, u := range points {
+		if sc.point != nil {
+			add(sc.point[u.Point], faults.Aim{Point: u.Point + 1, Sided: true, Side: u.Side})
+		}
+	}
+	for _, i := range rows {
+		add(sc.row[i], faults.Aim{Row: i + 1})
+	}
+	return runs
+}
