@@ -28,9 +28,10 @@ type instr struct {
 
 // Plan is a type, compiled. Plans are immutable and safe for concurrent use.
 type Plan struct {
-	typ  reflect.Type
-	prog []instr // everything, for encoding
-	owns []instr // what a clone must copy
+	typ   reflect.Type
+	prog  []instr   // everything, for encoding
+	owns  []instr   // what a clone must copy
+	flags []uintptr // where the booleans lie: not every byte is one
 }
 
 var plans sync.Map // reflect.Type → *Plan
@@ -78,6 +79,9 @@ func (p *Plan) add(t reflect.Type, off uintptr, owned bool) {
 	case reflect.Slice:
 		p.prog = append(p.prog, instr{op: opSlice, own: owned, off: off, elem: compile(t.Elem()), typ: t})
 	default:
+		if t.Kind() == reflect.Bool {
+			p.flags = append(p.flags, off)
+		}
 		p.raw(off, t.Size())
 	}
 }
