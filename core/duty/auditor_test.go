@@ -1,9 +1,11 @@
 package duty
 
 import (
+	"strings"
 	"testing"
 
 	"nova/core"
+	"nova/core/format"
 	"nova/core/keys"
 )
 
@@ -99,5 +101,83 @@ func TestAuditorRegisters(t *testing.T) {
 	l.rest(l.now+3_600_000, l.auditor(0))
 	if l.slots() != 0 {
 		t.Errorf("%d slots are left", l.slots())
+	}
+}
+
+// R36: in the express stores stand only live chain slots, whatever runs, and each
+// of them for at most its class's age cap, the two graces of its trim and what the
+// duties take.
+func TestExpressHoldsOnlyLiveSlots(t *testing.T) {
+	l := eraWorld(t)
+	l.dials.PollEvery = 30_000
+	born := map[core.Obj]core.Ms{}
+	settled := 0
+	l.deny = func(*core.Op) (core.Outcome, bool) {
+		trim, err := format.DecodeChainTrim(l.rows[keys.ChainTrim("s", 1)].Val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for o := range l.objs {
+			if o.Store == "std" {
+				settled++
+				continue
+			}
+			_, _, slot, err := keys.ParseSlot(o.Key)
+			if err != nil {
+				t.Fatalf("%v is no chain slot", o)
+			}
+			if _, ok := born[o]; !ok {
+				born[o] = l.now
+			}
+			if slot < trim.Trimmed {
+				t.Fatalf("%v stands below the trimmed cursor %d", o, trim.Trimmed)
+			}
+			if most := l.dials.AgeCap[core.Express] + 2*(l.dials.ReadGrace+l.dials.ReapBucket) + 10*l.dials.PollEvery; l.now-born[o] > most {
+				t.Fatalf("%v has stood for %d ms: the age cap is %d", o, l.now-born[o], l.dials.AgeCap[core.Express])
+			}
+		}
+		return core.OK, false
+	}
+	ps := []*labProc{l.auditor(0), l.auditor(0)}
+	for i := range 6 { // the stream goes on, with batches that cross and batches that do not
+		l.batch("s", 1, i%2 == 0, []append1{{1, 2}, {2, 1}}, []append1{{3, 1}})
+		l.rest(l.now+20*60_000, ps...)
+	}
+	l.rest(l.now+4*3_600_000, ps...)
+	if len(born) < 12 || settled == 0 || l.slots() != 0 {
+		t.Errorf("%d express objects were seen, %d slots are left, settled objects were seen %d times", len(born), l.slots(), settled)
+	}
+	l.deny = nil
+	l.settledCheck("end")
+}
+
+// ND5: nothing verifies, lists or reads the stores on its own. When no marker is
+// due, auditors send them nothing, for as long as one likes, and an object that no
+// row names is not looked for.
+func TestAuditorsSendNothingToTheStoresOnTheirOwn(t *testing.T) {
+	l := eraWorld(t)
+	l.dials.PollEvery = 60_000
+	ps := []*labProc{l.auditor(0), l.auditor(0)}
+	l.rest(l.now+12*3_600_000, ps...)
+	l.settledCheck("settled")
+	stray := core.Obj{Store: "std", Key: keys.Settled{Bucket: "b", Stream: 77, Epoch: 1, HasInc: true}.Key()}
+	l.objs[stray] = "no row names it"
+	passes := 0
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		if op.IsStore() || op.Kind == core.KStage {
+			t.Fatalf("it sends %s", op)
+		}
+		if op.Kind == core.KScan {
+			passes++
+			if !strings.HasPrefix(op.Key, "due/") && !strings.HasPrefix(op.Key, "sched/") && !strings.HasPrefix(op.Key, "auditor/") {
+				t.Fatalf("it scans what is no queue: %s", op)
+			}
+		}
+		return core.OK, false
+	}
+	wrote := l.wrote
+	l.rest(l.now+10*24*3_600_000, ps...)
+	if l.wrote != wrote || passes < 1000 || l.objs[stray] == "" {
+		t.Errorf("%d writes in %d scans of ten quiet days; the stray object stands: %v", l.wrote-wrote, passes, l.objs[stray] != "")
 	}
 }

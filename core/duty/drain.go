@@ -59,6 +59,7 @@ type Drain[M any] struct {
 	now    core.Ms  // when the pass began: what is armed during it is the next pass's
 	wake   core.Ms  // when the next pass begins
 	looked core.Ms  // when the far end of the queue was last looked at
+	far    farAhead
 	shard  int
 	after  string // the last key taken of the shard: what fails is behind us
 	page   []Due  // ripe; the markers of one chain side by side
@@ -86,9 +87,9 @@ func (d *Drain[M]) Step(t core.Turn, e *core.Env, q keys.Queue, run Run[M]) {
 			if !d.Pass(t, e, q, run) {
 				return
 			}
-			d.step, d.shard = drainFar, 0
-		case drainFar: // 4. Once in a while, report what no clock that is right can have dated.
-			if !d.reportFar(t, e, q) {
+			d.step = drainFar
+		case drainFar: // 4. Once in a while, date anew what no clock that is right can have dated.
+			if !d.lookFar(t, e, q) {
 				return
 			}
 			d.step = drainWait
@@ -207,8 +208,9 @@ func (d *Drain[M]) lane(i int) []Due {
 }
 
 // lanes puts the markers of one chain side by side, in the order in which they
-// were found, and says where each lane begins. One era runs on a chain at a
-// time, so its markers take turns in one lane; elsewhere each has its own.
+// were found, and says where each lane begins. One era and one settlement run on
+// a chain at a time, so its markers take turns in one lane: the second finds done
+// what the first was for. Elsewhere each has its own.
 func lanes(q keys.Queue, page []Due) (ordered []Due, begins []int) {
 	ordered = make([]Due, 0, len(page))
 	taken := make([]bool, len(page))
@@ -218,7 +220,7 @@ func lanes(q keys.Queue, page []Due) (ordered []Due, begins []int) {
 		}
 		begins = append(begins, len(ordered))
 		ordered = append(ordered, page[i])
-		if q != keys.Denorm {
+		if q != keys.Denorm && q != keys.Settle {
 			continue
 		}
 		for j := i + 1; j < len(page); j++ {
@@ -230,31 +232,13 @@ func lanes(q keys.Queue, page []Due) (ordered []Due, begins []int) {
 	return ordered, begins
 }
 
-// reportFar notes the markers that are dated further ahead than any policy
-// allows: armed by a clock that was wrong by years, they will not ripen (verify
-// lists them too). They are left alone.
-func (d *Drain[M]) reportFar(t core.Turn, e *core.Env, q keys.Queue) bool {
-	if q == keys.GC || d.looked != 0 && t.Now-d.looked < e.Dials.BackoffMax && !d.call.Sent() {
+// lookFar looks, once in a while, for what is dated too far ahead.
+func (d *Drain[M]) lookFar(t core.Turn, e *core.Env, q keys.Queue) bool {
+	if q == keys.GC || d.looked != 0 && t.Now-d.looked < e.Dials.BackoffMax && d.far.idle() {
 		return true
 	}
-	for ; d.shard < e.Dials.Shards; d.shard++ {
-		if !holds(d.live, e.Process, d.shard) {
-			continue
-		}
-		r, ok := d.call.AwaitFunc(t, func() core.Op {
-			_, from := keys.RipeRange(q, d.shard, scheduled(e, q, t.Now+e.Dials.FarAhead))
-			_, end := keys.DueAll(q, d.shard)
-			if q.Scheduled() {
-				_, end = keys.SchedAll(q, d.shard)
-			}
-			return core.Scan(from, end, e.Dials.ScanPage)
-		})
-		if !ok {
-			return false
-		}
-		for i := range r.Rows {
-			t.NoteOf(core.NoteFarAhead, 1, r.Rows[i].Key)
-		}
+	if !d.far.look(t, e, q, d.live) {
+		return false
 	}
 	d.looked = t.Now
 	return true

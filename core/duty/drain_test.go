@@ -254,16 +254,15 @@ func TestStraySchedulesGo(t *testing.T) {
 	}
 }
 
-func TestForeignAndFarAheadAreOnlyReported(t *testing.T) {
+// A key that is no marker's is only reported.
+func TestForeignKeysAreOnlyReported(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q keys.Queue) {
 		l := newLab(t)
-		far := l.arm(q, 1, l.now+l.dials.FarAhead+5000)
 		foreign := "due/" + q.String() + "/0000/" + "0000000000000000001!"
 		if q.Scheduled() {
 			foreign = "sched/" + q.String() + "/0000/" + "0000000000000000001!"
 		}
 		l.put(foreign, "x")
-		wrote := l.wrote
 		p := l.start(func(e *core.Env) core.Machine {
 			return &foreverDrain[toy]{e: e, q: q, run: toyRun(allDone)}
 		})
@@ -271,10 +270,7 @@ func TestForeignAndFarAheadAreOnlyReported(t *testing.T) {
 		if p.notes[core.NoteForeign] != 1 {
 			t.Errorf("foreign: %d", p.notes[core.NoteForeign])
 		}
-		if q != keys.GC && p.notes[core.NoteFarAhead] != 1 {
-			t.Errorf("far ahead: %d", p.notes[core.NoteFarAhead])
-		}
-		if _, ok := l.rows[far]; !ok || l.wrote != wrote || p.notes[core.NoteDutyRun] != 0 {
+		if _, ok := l.rows[foreign]; !ok || l.wrote != 0 || p.notes[core.NoteDutyRun] != 0 {
 			t.Errorf("it was touched")
 		}
 	})
@@ -306,6 +302,78 @@ func TestOneChainRunsInOneLane(t *testing.T) {
 	}
 	if p.notes[core.NoteDutyRun] != 5 || len(l.keys("due/")) != 0 {
 		t.Errorf("ran %d of 5, left %v", p.notes[core.NoteDutyRun], l.keys("due/"))
+	}
+}
+
+// ST16: the settle markers of one chain take turns too, so that the chain is
+// walked once: the second finds it done. Those of other chains run beside them.
+func TestOneSettlementOfAChain(t *testing.T) {
+	l := newLab(t)
+	for i, epoch := range []uint64{1, 2, 1, 1} {
+		l.put(keys.DueSettle(0, l.now-core.Ms(9+i), "s", epoch), format.SettleMark{}.Encode())
+	}
+	p := l.start(pass(keys.Settle, toyRun(allDone)))
+	most := 0
+	for !p.done {
+		busy := map[uint64]int{}
+		for _, e := range p.pending {
+			if e.Op.Kind == core.KTxn {
+				d, _ := keys.ParseDue(e.Op.Txn[0].At.Key)
+				if busy[d.Epoch]++; busy[d.Epoch] > 1 {
+					t.Fatalf("two settlements of epoch %d", d.Epoch)
+				}
+			}
+		}
+		most = max(most, len(busy))
+		p.answer(p.next(first))
+	}
+	if p.notes[core.NoteDutyRun] != 4 || most != 2 {
+		t.Errorf("ran %d of 4, %d chains abreast", p.notes[core.NoteDutyRun], most)
+	}
+	// With the duty itself: three markers of a dead star's chain, one claim.
+	l = newLab(t)
+	l.mint("s", 1, core.Standard)
+	shard := keys.ShardOfChain("s", 1, l.dials.Shards)
+	for i := range 3 {
+		l.put(keys.DueSettle(shard, l.now-core.Ms(i), "s", 1), format.SettleMark{}.Encode())
+	}
+	p = l.start(pass(keys.Settle, (*Settle).Step))
+	p.run()
+	if p.notes[core.NoteClaimed] != 1 || p.notes[core.NoteClaimLost] != 0 || p.notes[core.NoteDutyBackoff] != 0 {
+		t.Errorf("%d claims, %d lost, %d backoffs", p.notes[core.NoteClaimed], p.notes[core.NoteClaimLost], p.notes[core.NoteDutyBackoff])
+	}
+}
+
+// TD15: teardown jobs are dispatched in groups of 16 streams, 8 walking abreast.
+func TestTeardownGroups(t *testing.T) {
+	l := newLab(t)
+	const streams = 40
+	for i := range streams {
+		l.arm(keys.Teardown, i+1, l.now-1)
+	}
+	scans := 0
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		if op.Kind == core.KScan && strings.HasPrefix(op.Key, "due/teardown/") {
+			if scans++; op.Num > 16 {
+				t.Errorf("a group of up to %d", op.Num)
+			}
+		}
+		return core.OK, false
+	}
+	most := 0
+	p := l.start(pass(keys.Teardown, toyRun(allDone)))
+	for !p.done {
+		walks := 0
+		for _, e := range p.pending {
+			if e.Op.Kind == core.KTxn {
+				walks++
+			}
+		}
+		most = max(most, walks)
+		p.answer(p.next(first))
+	}
+	if most != 8 || p.notes[core.NoteDutyRun] != streams || scans < 3 {
+		t.Errorf("%d abreast, %d of %d ran, %d groups were scanned", most, p.notes[core.NoteDutyRun], streams, scans)
 	}
 }
 

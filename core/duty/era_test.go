@@ -599,3 +599,37 @@ func TestEraExtends(t *testing.T) {
 	l.settleDown()
 	l.settledCheck("end")
 }
+
+// SR16: members settle MemberWidth abreast, and no more.
+func TestEraSettlesMembersAbreast(t *testing.T) {
+	l := newLab(t)
+	l.mint("s", 1, core.Express)
+	var all []append1
+	for id := range uint64(21) {
+		l.create(id+1, 0)
+		all = append(all, append1{id + 1, 1})
+	}
+	l.batch("s", 1, false, all)
+	l.ripe(core.Express)
+	most, p := 0, l.era()
+	for !p.done {
+		creates, other := 0, -1
+		for i := range p.pending {
+			if p.pending[i].Op.Kind == core.KCreate {
+				creates++
+			} else {
+				other = i
+			}
+		}
+		most = max(most, creates)
+		if other < 0 { // every member that runs is at its publish
+			other = 0
+		}
+		p.answer(other)
+	}
+	if most != l.dials.MemberWidth || l.dials.MemberWidth != 8 {
+		t.Errorf("%d members abreast, want %d, which is 8 by the specification", most, l.dials.MemberWidth)
+	}
+	l.settleDown()
+	l.settledCheck("end")
+}

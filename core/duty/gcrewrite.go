@@ -46,6 +46,12 @@ func (d *GCRewrite) Reason() string { return d.why }
 
 // Step runs the duty for a marker of due/gc.
 func (d *GCRewrite) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
+	if star, epoch, _, err := keys.ParseSlot(due.Object); err == nil {
+		// A chain slot is no GC's to move, and never probed: its batch marker owes its
+		// rewrite, and its chain's trim-check is its executioner.
+		r, ok := d.call.AwaitFunc(t, func() core.Op { return due.Resolve(armTrim(t.Now, e, star, epoch)) })
+		return settledBy(r, ok)
+	}
 	o, err := keys.ParseSettled(due.Object)
 	if err != nil || !o.HasInc {
 		d.why = "the marker names no settled object"
@@ -178,6 +184,12 @@ func (d *GCRewrite) readMark(r *core.Reply) core.Verdict {
 		d.watermark = n
 	}
 	return core.Working
+}
+
+// armTrim puts the trim-check of a chain, one read grace out.
+func armTrim(now core.Ms, e *core.Env, star string, epoch uint64) core.Write {
+	shard := keys.ShardOfChain(star, epoch, e.Dials.Shards)
+	return core.Put(keys.DueTrimCheck(shard, e.Dials.GraceEnd(now), star, epoch), format.TrimMark{}.Encode())
 }
 
 // arm puts the reap-check of the source.

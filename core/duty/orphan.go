@@ -24,6 +24,7 @@ type Orphan struct {
 	uploads []core.Item
 	aborts  core.Group[core.Call]
 	kept    bool // an abort was not answered OK
+	anew    bool // the first look was dated by a clock that is wrong: this run takes it again
 	rounds  uint8
 	why     orphanReason
 }
@@ -93,7 +94,7 @@ func (d *Orphan) read(due *Due) (j judgedIntent, ok bool) {
 	if x.Condemned && (o.Inc != keys.Incarnation{Generation: x.Generation, Created: x.Created}) {
 		return j, false
 	}
-	j.intent, j.object, j.last = x, o, x.Look != format.LookNone
+	j.intent, j.object, j.last = x, o, x.Look != format.LookNone && !d.anew
 	return j, true
 }
 
@@ -110,6 +111,7 @@ func (d *Orphan) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			case !plan.OrphanRipe(&e.Dials, &j.intent, t.Now):
 				return core.Again
 			case j.intent.Condemned:
+				d.anew = plan.LookedAhead(&e.Dials, &j.intent, t.Now)
 				d.step = orphanProbe
 			default:
 				d.step = orphanCondemn

@@ -252,3 +252,34 @@ func TestTwoGCsOfOneObject(t *testing.T) {
 		}
 	}
 }
+
+// TC2: where a GC's source turns out to be a chain slot, its chain gets a
+// trim-check one read grace out, in the transaction that resolves the marker. The
+// slot is not read, not moved and not deleted.
+func TestGCOfAChainSlot(t *testing.T) {
+	l := newLab(t)
+	l.mint("s", 3, core.Standard)
+	l.create(1, 0)
+	l.batch("s", 3, false, []append1{{1, 2}})
+	slot := keys.Slot("s", 3, 0)
+	l.put(keys.DueGC(keys.ShardOfObject(slot, l.dials.Shards), 64, slot), format.ReapMark{Dead: 64}.Encode())
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		if op.IsStore() {
+			t.Errorf("it sends %s", op)
+		}
+		return core.OK, false
+	}
+	want := keys.DueTrimCheck(keys.ShardOfChain("s", 3, l.dials.Shards), l.dials.GraceEnd(l.now), "s", 3)
+	watched := func(l *lab, at string) {
+		if _, ok := l.rows[want]; !ok && len(l.keys("due/gc/")) == 0 {
+			t.Errorf("%s: the slot's marker went, and no trim-check stands: %v", at, l.keys("due/"))
+		}
+	}
+	n := sweep(l, func(l *lab) *labProc { return l.gc() }, func(l *lab) { watched(l, "cut"); l.gc().run() }, watched)
+	p := l.gc()
+	p.run()
+	if _, ok := l.rows[want]; !ok || len(l.keys("due/gc/")) != 0 || len(l.keys("park/")) != 0 {
+		t.Errorf("left %v, want %s", l.keys("due/"), want)
+	}
+	t.Logf("%d cuts", n)
+}

@@ -51,10 +51,18 @@ func OrphanAt(d *core.Dials, x *format.Intent) core.Ms {
 	return max(0, x.Since+d.ReadGrace-d.OrphanGrace)
 }
 
-// OrphanRipe reports whether an intent may be judged now.
+// OrphanRipe reports whether an intent may be judged now. Its schedule has led to
+// it: one that was born after now by more than two clocks can be apart was dated
+// by a clock that is wrong, and its schedule was dated anew.
 func OrphanRipe(d *core.Dials, x *format.Intent, now core.Ms) bool {
 	if !x.Condemned {
-		return now >= x.Birth+d.OrphanGrace
+		return now >= x.Birth+d.OrphanGrace || x.Birth > now+2*d.Skew
 	}
-	return x.Look == format.LookNone || now >= x.Since+d.ReadGrace
+	return x.Look == format.LookNone || now >= x.Since+d.ReadGrace || LookedAhead(d, x, now)
+}
+
+// LookedAhead reports whether the first look at a condemned intent is dated by a
+// clock that is wrong: it is taken again, and the grace with it.
+func LookedAhead(d *core.Dials, x *format.Intent, now core.Ms) bool {
+	return x.Condemned && x.Look != format.LookNone && x.Since > now+2*d.Skew
 }

@@ -102,6 +102,7 @@ func (d *groupDraft) stream(e *core.Env, b *Batch, order []chunkAt, id uint64, d
 	}
 	rows := rowDraft{c: c, id: id, maxSpans: e.Dials.SpansPerRow, maxBytes: e.Dials.OutputCap / 4}
 	rows.at, rows.total = w.End, w.Total
+	rows.birth = w.End == 0 && s.MaxAge > 0
 	for d.next < end {
 		at := order[d.next]
 		slot := &b.Slots[at.slot]
@@ -134,7 +135,21 @@ func (d *groupDraft) stream(e *core.Env, b *Batch, order []chunkAt, id uint64, d
 	d.ws = append(d.ws, rows.done...)
 	d.ws = append(d.ws, core.Put(writer.Key, w.Encode()))
 	d.thens++
+	if rows.birth {
+		d.ws = append(d.ws, armRetention(e, id, &s, rows.newest))
+		d.thens++
+	}
 	return core.Working
+}
+
+// armRetention is the write that begins a stream's retention clock, in the
+// transaction that writes its first ref: when that ref has expired. Nothing of
+// the stream was covered by a ref before, and a policy that comes later compares
+// the writer record whose end this transaction raises, so that every stream with
+// refs and a policy has one clock. The duty keeps it from here on.
+func armRetention(e *core.Env, id uint64, s *format.Stream, newest core.Ms) core.Write {
+	key := keys.DueRetention(keys.ShardOfStream(id, e.Dials.Shards), newest+s.MaxAge, id)
+	return core.Put(key, format.RetentionMark{Policy: s.Policy}.Encode())
 }
 
 func (d *groupDraft) drop(end int) {
@@ -143,11 +158,12 @@ func (d *groupDraft) drop(end int) {
 }
 
 // room closes the row at hand if the transaction has room for it, its stream's
-// writer record and two compares; if not, the transaction is full.
+// writer record, its retention marker and two compares; if not, the transaction
+// is full.
 func (d *groupDraft) room(r *rowDraft) bool {
 	w := r.encode()
-	n := len(w.At.Key) + len(w.Val) + 256
-	if d.thens+2 > core.TxnOps || d.bytes+n > core.TxnBytes {
+	n := len(w.At.Key) + len(w.Val) + 384
+	if d.thens+3 > core.TxnOps || d.bytes+n > core.TxnBytes {
 		d.full = true
 		return false
 	}
@@ -170,6 +186,8 @@ type rowDraft struct {
 	bytes int64
 	from  int // order index of its first chunk
 
+	birth     bool    // the stream has an age policy, and no ref yet
+	newest    core.Ms // of its first row
 	done      []core.Write
 	doneAt    uint64
 	doneTotal int64
@@ -203,6 +221,9 @@ func (r *rowDraft) encode() core.Write {
 }
 
 func (r *rowDraft) close(w core.Write) {
+	if len(r.done) == 0 {
+		r.newest = r.spans[len(r.spans)-1].Chunk.Newest
+	}
 	r.done = append(r.done, w)
 	r.doneAt, r.doneTotal = r.at, r.total
 	r.spans, r.bytes = nil, 0

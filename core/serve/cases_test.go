@@ -492,3 +492,180 @@ func TestTwoSettlers(t *testing.T) {
 		w.until("the claim is given back", func() bool { return len(w.keys("lease/settle/")) == 0 })
 	}
 }
+
+// RT1: retention is armed once, in the transaction that writes a stream's first
+// ref: at that ref's newest record time plus the policy. Later absorbs arm
+// nothing, however the policy came, and every stream with refs and a policy has
+// exactly one clock of that policy, whatever replies are lost.
+func TestRetentionIsArmedAtTheBirthCommit(t *testing.T) {
+	for seed := range uint64(60) {
+		w := newWorld(t, seed, "a")
+		w.dials.PlanTTL = 1
+		made := func(name string, age core.Ms) (id uint64) {
+			var c Create
+			if v := once(w, "create "+name, creating(&c, Spec{Bucket: "b", Name: name, MaxAge: age})); v != core.Done || c.Reason != None {
+				t.Fatalf("create: %s %s", v, c.Reason)
+			}
+			return c.ID
+		}
+		aged, late, never := made("aged", 5_000_000), made("late", 0), made("never", 0)
+		if n := len(w.keys("due/retention/")); n != 0 {
+			t.Fatalf("an empty stream has %d clocks", n)
+		}
+		c, p := newClient(w), w.star("p1", "s1")
+		for _, id := range []uint64{aged, late, never} {
+			c.mustOpen(p, id)
+		}
+		first := map[uint64]bool{} // whether the transaction that first wrote a ref of it armed it
+		w.check = func() {
+			for _, id := range []uint64{aged, late} {
+				refs := len(w.keys(fmt.Sprintf("ref/%016x/", id)))
+				d, err := format.DecodeStream(w.rows[keys.Stream(id)].val)
+				if err != nil {
+					w.fail("descriptor: %v", err)
+				}
+				clocks := 0
+				for _, k := range w.keys("due/retention/") {
+					m, err := format.DecodeRetentionMark(w.rows[k].val)
+					if due, err2 := keys.ParseDue(k); err != nil || err2 != nil {
+						w.fail("%s: %v %v", k, err, err2)
+					} else if due.Stream == id && m.Policy == d.Policy {
+						clocks++
+					}
+				}
+				if want := min(1, refs) * int(min(1, d.MaxAge)); clocks != want {
+					w.fail("seed %d: stream %d has %d rows, a policy of %d and %d clocks", seed, id, refs, d.MaxAge, clocks)
+				}
+				first[id] = first[id] || refs > 0
+			}
+		}
+		lossy := w.rng.IntN(2) == 0
+		w.fate = func(_ *proc, ef *core.Effect) fate {
+			if lossy && ef.Op.Kind == core.KTxn {
+				return []fate{landed, landed, lost, dropped}[w.rng.IntN(4)]
+			}
+			return landed
+		}
+		at := w.now
+		c.append(p, aged, late, never)
+		var pol SetPolicy
+		v := core.Working
+		w.start("policy", func(p *proc) func(core.Turn) bool { // races the birth commit
+			return func(t core.Turn) bool {
+				if v == core.Working || v == core.Again {
+					v = pol.Step(t, &p.env, late, 7_000_000)
+				}
+				return v != core.Working
+			}
+		})
+		for range 4 {
+			w.now += 3000
+			c.append(p, aged, late)
+		}
+		c.await(p, c.close(p))
+		w.until("the policy is set", func() bool { return v != core.Working })
+		if v == core.Done && pol.Reason != None {
+			t.Fatalf("policy: %s", pol.Reason)
+		}
+		if !first[aged] || !first[late] {
+			t.Fatal("nothing was absorbed")
+		}
+		for _, k := range w.keys("due/retention/") {
+			due, _ := keys.ParseDue(k)
+			if due.Stream == aged && (due.At < at+5_000_000 || due.At > w.now+5_000_000) {
+				t.Errorf("seed %d: armed at %d, appended at %d", seed, due.At, at)
+			}
+		}
+	}
+}
+
+// The marker follows the first ref's newest record time, not the clock.
+func TestRetentionFollowsRecordTime(t *testing.T) {
+	w := newWorld(t, 1, "a")
+	var cr Create
+	once(w, "create", creating(&cr, Spec{Bucket: "b", Name: "n", MaxAge: 1000}))
+	c, p := newClient(w), w.star("p1", "s1")
+	c.mustOpen(p, cr.ID)
+	old := w.now - 400_000
+	w.now = old // the records say so
+	c.append(p, cr.ID)
+	w.now = old + 400_000
+	c.await(p, c.close(p))
+	ks := w.keys("due/retention/")
+	want := keys.DueRetention(keys.ShardOfStream(cr.ID, w.dials.Shards), old+1000, cr.ID)
+	if len(ks) != 1 || ks[0] != want {
+		t.Errorf("armed %v, want %s", ks, want)
+	}
+}
+
+// ST16: opens of a star that wait for one dead epoch share one walk of it: one
+// claim, none lost, and every one of them is opened.
+func TestOpensShareOneWalk(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, "a")
+		w.check = w.laws
+		c := newClient(w)
+		p := w.star("p1", "s1")
+		var ids []uint64
+		for i := range 6 {
+			ids = append(ids, w.create(fmt.Sprint("x", i)))
+			c.mustOpen(p, ids[i])
+		}
+		for range 5 {
+			c.await(p, c.append(p, ids...))
+		}
+		p.kill()
+		w.expire("p1")
+		before := w.notes[core.NoteClaimed]
+		q := w.star("p2", "s2")
+		var opens []uint64
+		for _, id := range ids {
+			opens = append(opens, c.open(q, id))
+		}
+		for _, o := range opens {
+			if a := c.await(q, o); a.Outcome != Opened {
+				w.fail("seed %d: open: %+v", seed, a)
+			}
+		}
+		if n := w.notes[core.NoteClaimed] - before; n != 1 || w.notes[core.NoteClaimLost] != 0 {
+			t.Errorf("seed %d: %d claims, %d lost", seed, n, w.notes[core.NoteClaimLost])
+		}
+	}
+}
+
+// R58: a star absorbs and never trims: it deletes nothing, and moves no trim
+// cursor.
+func TestTheAbsorbNeverTrims(t *testing.T) {
+	w := newWorld(t, 3, "a", "b")
+	c := newClient(w)
+	x := w.create("x")
+	w.fate = func(p *proc, ef *core.Effect) fate {
+		if ef.Op.Kind == core.KDelete || ef.Op.Kind == core.KAbort {
+			w.fail("%s sends %s", p.env.Process, ef.Op)
+		}
+		for i := range ef.Op.Txn {
+			x := &ef.Op.Txn[i]
+			if x.Verb != core.VIf && x.At.Key == keys.ChainTrim("s1", 1) && w.rows[x.At.Key].rev != 0 {
+				w.fail("%s moves the trim cursors: %s", p.env.Process, ef.Op)
+			}
+		}
+		return landed
+	}
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	for range 100 {
+		c.await(p, c.append(p, x))
+	}
+	c.await(p, c.close(p))
+	h, err := format.DecodeChainHead(w.rows[keys.ChainHead("s1", 1)].val)
+	if err != nil || h.Checkpoint < 90 {
+		t.Fatalf("absorbed to %d, %v", h.Checkpoint, err)
+	}
+	for slot := range h.Checkpoint {
+		for _, store := range []core.Store{"a", "b"} {
+			if _, ok := w.objects[core.Obj{Store: store, Key: keys.Slot("s1", 1, slot)}]; !ok {
+				t.Fatalf("slot %d is gone from %s", slot, store)
+			}
+		}
+	}
+}

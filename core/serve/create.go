@@ -18,7 +18,8 @@ type Spec struct {
 }
 
 // Create makes a stream: a new id, never given out before, under an address that
-// is free. A policy arms retention in the same transaction.
+// is free. Its age policy has nothing to do yet: the absorb that writes the
+// stream's first ref arms retention.
 //
 // Done: Reason is None and ID is the stream's, or Reason says why not (NameTaken:
 // ID is whose). Again: nothing definite, or too much contention; the stream may
@@ -118,13 +119,11 @@ func (c *Create) Step(t core.Turn, e *core.Env, s Spec) core.Verdict {
 				c.value = format.Stream{Bucket: s.Bucket, Name: s.Name, Class: s.Class, MaxAge: s.MaxAge, Born: t.Now}.Encode()
 			}
 			re, ok := c.call.AwaitFunc(t, func() core.Op {
-				ws := []core.Write{
+				return core.Txn(
 					core.If(c.count.Mark), core.Missing(keys.Name(s.Bucket, s.Name)),
 					core.Put(keys.CounterStream, format.EncodeNumber(c.tried)),
 					core.Put(keys.Name(s.Bucket, s.Name), format.EncodeNumber(c.tried)),
-					core.Put(keys.Stream(c.tried), c.value),
-				}
-				return core.Txn(append(ws, armRetention(e, t.Now, c.tried, &format.Stream{MaxAge: s.MaxAge})...)...)
+					core.Put(keys.Stream(c.tried), c.value))
 			})
 			if !ok {
 				return core.Working
@@ -150,18 +149,6 @@ func (c *Create) Step(t core.Turn, e *core.Env, s Spec) core.Verdict {
 func (c *Create) end(r Reason, id uint64) core.Verdict {
 	*c = Create{step: createDone, ID: id, Reason: r}
 	return core.Done
-}
-
-// armRetention is the write that begins a stream's retention clock, one policy
-// from now: with the policy, not with the first record. The duty keeps the clock
-// from then on, whatever it finds (docs/decisions, "Retention is armed with the
-// policy").
-func armRetention(e *core.Env, now core.Ms, id uint64, d *format.Stream) []core.Write {
-	if d.MaxAge == 0 {
-		return nil
-	}
-	key := keys.DueRetention(keys.ShardOfStream(id, e.Dials.Shards), now+d.MaxAge, id)
-	return []core.Write{core.Put(key, format.RetentionMark{Policy: d.Policy}.Encode())}
 }
 
 // policyFits refuses an age policy whose marker would look dated by a wrong clock.

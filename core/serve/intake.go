@@ -99,6 +99,17 @@ type opening struct {
 	open   Open
 }
 
+// walks are the epochs that opens other than this one are settling. Opens of many
+// streams that one dead star led all wait for its chain: they share one walk.
+func (s *Star) walks(but int) (w walks) {
+	for i := range s.opens {
+		if i != but && s.opens[i].busy {
+			w[i] = s.opens[i].open.walks()
+		}
+	}
+	return w
+}
+
 // stepOpens runs the opens, and reports progress. Those that run go on through
 // the drain of a roll; no new one begins then.
 func (s *Star) stepOpens(t core.Turn, e *core.Env) (moved bool) {
@@ -106,6 +117,9 @@ func (s *Star) stepOpens(t core.Turn, e *core.Env) (moved bool) {
 		o := &s.opens[i]
 		if !o.busy && !s.rolling {
 			moved = s.nextOpen(o) || moved
+		}
+		if o.busy {
+			o.open.others = s.walks(i)
 		}
 		if !o.busy || o.open.Step(t.In(slotOpens+core.Slot(i)), e, s.Name, s.chain.Epoch, o.stream, core.Mark{}) == core.Working {
 			continue

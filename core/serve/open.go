@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"slices"
+
 	"nova/core"
 	"nova/core/format"
 	"nova/core/keys"
@@ -30,6 +32,8 @@ type Open struct {
 	writer  core.Row
 	last    format.Writer
 	settle  protocol.Settlement
+	walking bool   // the settlement of last's epoch is under way
+	others  walks  // set by the star before every step
 	settled uint64 // epoch that the writer record named and that is absorbed
 	reason  Reason
 
@@ -37,6 +41,20 @@ type Open struct {
 	Newest core.Ms
 	Lease  core.Mark
 	Reason Reason
+}
+
+// walks are the epochs whose settlement is under way in other opens of the star;
+// 0 is none.
+type walks [openLanes]uint64
+
+func (w *walks) has(epoch uint64) bool { return slices.Contains(w[:], epoch) }
+
+// walks is the epoch that this open is settling.
+func (o *Open) walks() uint64 {
+	if o.walking {
+		return o.last.Epoch
+	}
+	return 0
 }
 
 type openStep uint8
@@ -133,6 +151,10 @@ func (o *Open) Step(t core.Turn, e *core.Env, star string, epoch, id uint64, reo
 				o.step = openSettle
 			}
 		case openSettle: // Epochs come from one counter: the number alone names the chain.
+			if !o.walking && o.others.has(o.last.Epoch) {
+				return core.Working // one walk an epoch: when that open has ended, a glance finds it done
+			}
+			o.walking = true
 			switch o.settle.Step(t, e, o.last.Star, o.last.Epoch, false) {
 			case core.Working:
 				return core.Working
@@ -143,7 +165,7 @@ func (o *Open) Step(t core.Turn, e *core.Env, star string, epoch, id uint64, reo
 			default:
 				o.fail(Undecided)
 			}
-			o.settle = protocol.Settlement{}
+			o.settle, o.walking = protocol.Settlement{}, false
 		case openClaim: // 4. The stream goes on here.
 			re, ok := o.call.AwaitFunc(t, func() core.Op {
 				w := o.last

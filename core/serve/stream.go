@@ -28,7 +28,8 @@ func descriptor(re *core.Reply, id uint64) (row core.Row, s format.Stream, reaso
 }
 
 // SetPolicy changes a stream's age policy, and arms retention in the same
-// transaction. 0 lifts it: the standing marker resolves itself.
+// transaction if the stream has a ref already; the absorb that writes its first
+// does it otherwise. 0 lifts it: the standing marker resolves itself.
 //
 // Done: Reason says how. Again: nothing definite.
 type SetPolicy struct {
@@ -37,6 +38,7 @@ type SetPolicy struct {
 	tries uint8
 	row   core.Row
 	desc  format.Stream
+	clock core.Write // arms retention; or holds that there is no ref yet
 
 	Reason Reason
 }
@@ -73,14 +75,38 @@ func (p *SetPolicy) Step(t core.Turn, e *core.Env, id uint64, maxAge core.Ms) co
 			case desc.MaxAge == maxAge:
 				return p.end(None) // its clock runs already
 			}
-			p.row, p.desc, p.step = row, desc, verbWrite
+			// The clock of the policy before, wherever it stands, is superseded: two would
+			// tick for ever.
+			desc.MaxAge, desc.Policy = maxAge, desc.Policy+1
+			p.row, p.desc, p.step = row, desc, verbWriter
+		case verbWriter: // Is there a ref yet?
+			re, ok := p.call.Await(t, core.Get(keys.Writer(id)))
+			if !ok {
+				return core.Working
+			}
+			there, definite := re.Found()
+			if !definite {
+				return core.Again
+			}
+			w := format.Writer{}
+			if there {
+				var err error
+				if w, err = format.DecodeWriter(re.Val); err != nil {
+					return p.end(Damaged)
+				}
+			}
+			p.clock, p.step = core.If(re.Row(keys.Writer(id)).Mark), verbWrite
+			if w.End > 0 {
+				key := keys.DueRetention(keys.ShardOfStream(id, e.Dials.Shards), t.Now+maxAge, id)
+				p.clock = core.Put(key, format.RetentionMark{Policy: p.desc.Policy}.Encode())
+			}
 		case verbWrite:
 			re, ok := p.call.AwaitFunc(t, func() core.Op {
-				d := p.desc
-				d.MaxAge = maxAge
-				d.Policy++ // the clock of the policy before, wherever it stands, is superseded: two would tick for ever
-				ws := []core.Write{core.If(p.row.Mark), core.Put(p.row.Key, d.Encode())}
-				return core.Txn(append(ws, armRetention(e, t.Now, id, &d)...)...)
+				ws := []core.Write{core.If(p.row.Mark), core.Put(p.row.Key, p.desc.Encode())}
+				if maxAge > 0 {
+					ws = append(ws, p.clock)
+				}
+				return core.Txn(ws...)
 			})
 			if !ok {
 				return core.Working

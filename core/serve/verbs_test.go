@@ -82,9 +82,6 @@ func TestCreateRaces(t *testing.T) {
 			if err != nil || keys.Name(d.Bucket, d.Name) != k {
 				w.fail("seed %d: %s names %+v", seed, k, d)
 			}
-			if at := keys.DueRetention(keys.ShardOfStream(id, w.dials.Shards), d.Born+d.MaxAge, id); w.rows[at].rev == 0 {
-				w.fail("seed %d: no retention armed for stream %d", seed, id)
-			}
 		}
 		if len(ids) != len(w.keys("stream/")) {
 			w.fail("seed %d: %d names, %d streams", seed, len(ids), len(w.keys("stream/")))
@@ -136,6 +133,16 @@ func TestSetPolicy(t *testing.T) {
 			t.Fatalf("policy: %s", v)
 		}
 		return p.Reason
+	}
+	if r := set(5000); r != None || len(w.keys("due/retention/")) != 0 {
+		t.Fatalf("policy of an empty stream: %s; %v", r, w.keys("due/retention/"))
+	}
+	c, p := newClient(w), w.star("p1", "s1")
+	c.mustOpen(p, x)
+	c.append(p, x)
+	c.await(p, c.close(p))
+	if r := set(0); r != None {
+		t.Fatalf("lifting: %s", r)
 	}
 	if r := set(5000); r != None || w.rows[keys.DueRetention(keys.ShardOfStream(x, w.dials.Shards), w.now+5000, x)].rev == 0 {
 		t.Fatalf("policy: %s; %v", r, w.keys("due/retention/"))
