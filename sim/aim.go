@@ -51,8 +51,13 @@ var bound = sync.OnceValue(func() table {
 	return t
 })
 
-// sited tells the boundary at which an effect was emitted; -1: none of the core's.
-func (s *Sim) sited(pc uintptr) int {
+// sited tells the boundary at which an effect of a turn was emitted; -1: none of
+// the core's, or the run does not ask.
+func (s *Sim) sited(p *Proc, effect int) int {
+	if p.x.Where == nil {
+		return -1
+	}
+	pc := p.x.Sites[effect]
 	i, ok := s.sites[pc]
 	if !ok {
 		i = boundaries.At(pc)
@@ -138,7 +143,7 @@ func (s *Sim) passesMark(p *Proc, e *pending) bool {
 		return false
 	}
 	if s.script != nil {
-		if e.fate == nil || e.fate.Fault != faults.CutMark {
+		if e.fate == nil || e.fate.Fault != faults.CutMark && !e.fate.Mark {
 			return false
 		}
 		s.Count.Faults[faults.CutMark]++

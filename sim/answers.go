@@ -3,7 +3,6 @@ package sim
 import (
 	"strings"
 
-	"nova/core"
 	"nova/core/keys"
 	"nova/core/serve"
 )
@@ -79,21 +78,22 @@ func (w *Workload) ended(p *Proc, cut bool) {
 			continue
 		}
 		st.on = nil
-		if cut && w.ruin && p.Sim.script == nil && p.Sim.tape.Choose(3) == 2 {
-			w.deletes(p.Sim, st)
+		if d := w.mourns(p, st, cut); d != nil {
+			w.deletes(p.Sim, st, d)
 		}
 	}
 }
 
 // deletes deletes a stream a little later: what its star left behind, which nobody
 // has absorbed yet, comes to a stream that is being torn down, or is gone.
-func (w *Workload) deletes(s *Sim, st *streamOf) {
-	s.After(core.Ms(s.tape.Choose(300)), func() {
+func (w *Workload) deletes(s *Sim, st *streamOf, d *Asked) {
+	s.After(d.Lift, func() {
 		if w.stopped || s.breach != nil || st.deleted {
 			return
 		}
 		s.Count.Clients[reqDelete]++
 		st.deleted = true
-		w.run(s, &verb{kind: reqDelete, stream: st.id})
+		s.serially(w, d)
+		w.run(s, &verb{kind: reqDelete, stream: st.id, lifts: d})
 	})
 }

@@ -22,6 +22,7 @@ type Record struct {
 	Dialect world.Dialect
 	Commit  string // of the source that ran, or ""
 	Go      string // version
+	Planted string // the planted bug that it found, or ""
 
 	Sum    uint64 // the run's fingerprint
 	Breach *Breach
@@ -65,10 +66,12 @@ const (
 	doStop                   // at the end, a star is cut instead of closed
 	doCalm                   // faults stop
 	doLeft                   // it had not moved when its process, or the run, ended
+	doEnd                    // the run ended
+	doMourn                  // when a process was cut, a client deletes what it led
 	dos
 )
 
-var doNames = [dos]string{"?", "ask", "start", "land", "reply", "hold", "slow", "nudge", "in-flight", "back", "stop", "calm", "left"}
+var doNames = [dos]string{"?", "ask", "start", "land", "reply", "hold", "slow", "nudge", "in-flight", "back", "stop", "calm", "left", "end", "mourn"}
 
 // Line is one choice.
 type Line struct {
@@ -76,7 +79,7 @@ type Line struct {
 	Do    do
 	ID    ID     // of the effect
 	Key   string // of the effect, as it was
-	Proc  string // doStart, doBack: which process; doStop: which actor
+	Proc  string // doStart, doBack, doMourn: which process; doStop: which actor
 	Num   int64  // doStart: the number in its name
 	Fault faults.Kind
 	Args  []uint32 // what else was drawn about the fault
@@ -84,6 +87,7 @@ type Line struct {
 	Reply bool     // doLand: its reply is delivered at once
 	Skews bool     // doStart: its clock is off, by Skew
 	Skew  core.Ms
+	Mark  bool // doLand, doReply: what its turn noted ended the process as well
 	Ask   *Asked
 }
 
@@ -180,6 +184,7 @@ func (r *recorder) about(s *Sim, d do, e *pending) *Line {
 // end closes the record.
 func (r *recorder) end(s *Sim) *Record {
 	r.Sum, r.Breach = s.sum, s.breach
+	r.add(s, &Line{Do: doEnd})
 	for _, p := range s.procs {
 		r.leaves(s, p)
 	}
@@ -196,7 +201,8 @@ func (r *recorder) leaves(s *Sim, p *Proc) {
 		return
 	}
 	for _, e := range p.pend {
-		if !e.dead && e.ready >= 0 {
+		own := e.op.Kind == core.KWait || e.op.Kind == core.KTake
+		if !e.dead && (e.ready >= 0 || !own) {
 			r.about(s, doLeft, e)
 		}
 	}
@@ -228,8 +234,12 @@ func (s *Sim) struck(k faults.Kind, e *pending) (after func()) {
 	}
 	var into *[]uint32
 	if s.rec != nil {
-		e.line.Fault = k
 		into = &e.line.Args
+		if k == faults.CutMark && e.line.Fault != faults.None {
+			e.line.Mark = true // within a cut that was to come after the turn
+		} else {
+			e.line.Fault = k
+		}
 	}
 	var args []uint32
 	if s.script != nil {

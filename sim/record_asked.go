@@ -216,11 +216,43 @@ func (w *Workload) lifts(s *Sim, st *streamOf, v *verb) {
 		}
 		st.aged, st.quiet = false, lift.Quiet
 		s.After(2*s.Dials.ReadGrace, func() { st.quiet = false })
-		if s.script != nil && lift.LiftN > 0 {
-			w.serial = lift.LiftN - 1
-		}
+		s.serially(w, lift)
 		w.run(s, &verb{kind: reqPolicy, stream: st.id, lifts: lift})
 	})
+}
+
+// serially gives a request that comes by itself the serial that it had.
+func (s *Sim) serially(w *Workload, a *Asked) {
+	if s.script != nil && a.LiftN > 0 {
+		w.serial = a.LiftN - 1
+	}
+}
+
+// mourns draws whether a client deletes what a star led that has died, and after
+// how long; nil: it does not.
+func (w *Workload) mourns(p *Proc, st *streamOf, cut bool) (d *Asked) {
+	s := p.Sim
+	switch {
+	case !cut:
+	case s.script != nil:
+		for _, a := range s.script.mourned[p.id] {
+			if id, ok := s.script.streams[a.Stream]; ok && id == st.id {
+				d = &Asked{Lift: a.Lift, LiftN: a.LiftN}
+			}
+		}
+	case w.ruin:
+		if s.rec != nil {
+			defer s.tape.lend(nil, nil)()
+		}
+		if s.tape.Choose(3) == 2 {
+			d = &Asked{Lift: core.Ms(s.tape.Choose(300))}
+		}
+	}
+	if d != nil && s.rec != nil {
+		d.Verb, d.Stream = reqDelete.String(), s.rec.made[st.id]
+		s.rec.add(s, &Line{Do: doMourn, Proc: p.id, Ask: d})
+	}
+	return d
 }
 
 // made notes which client made a stream.

@@ -26,6 +26,7 @@ type script struct {
 	starts   map[string]*Line
 	back     map[string]*Line
 	stops    map[string]bool
+	mourned  map[string][]*Asked
 	streams  map[string]uint64 // that clients made, by the client
 	plans    map[int]*plan
 	last     *Proc // that moved last
@@ -78,7 +79,7 @@ func (f *Fit) String() string {
 
 func newScript(r *Record) *script {
 	sc := &script{Record: r, seen: map[ID]*pending{}, pos: map[ID]*places{}, inFlight: map[ID]*Line{},
-		slow: map[ID]int64{}, nudge: map[ID]int64{}, starts: map[string]*Line{}, back: map[string]*Line{}, stops: map[string]bool{},
+		slow: map[ID]int64{}, nudge: map[ID]int64{}, starts: map[string]*Line{}, back: map[string]*Line{}, stops: map[string]bool{}, mourned: map[string][]*Asked{},
 		streams: map[string]uint64{}, plans: map[int]*plan{}}
 	place := func(id ID) *places {
 		p := sc.pos[id]
@@ -114,6 +115,8 @@ func newScript(r *Record) *script {
 			sc.highest = max(sc.highest, int(l.Num))
 		case doBack:
 			sc.back[l.Proc] = l
+		case doMourn:
+			sc.mourned[l.Proc] = append(sc.mourned[l.Proc], l.Ask)
 		case doStop:
 			sc.stops[l.Proc] = true
 		}
@@ -199,21 +202,24 @@ func (sc *script) loose(s *Sim) (best *pending) {
 	return best
 }
 
-// calm reports whether the next line says that faults stop, or there is none.
-func (sc *script) calm() bool {
-	for sc.at < len(sc.Lines) && !sc.Lines[sc.at].moves() && sc.Lines[sc.at].Do != doAsk {
-		if sc.Lines[sc.at].Do == doCalm {
-			return true
-		}
-		sc.at++
+// calm reports whether it is time for the faults to stop: the next line says so,
+// or there is none.
+func (sc *script) calm(s *Sim) bool {
+	l := sc.want()
+	if l == nil {
+		return true
 	}
-	return sc.at >= len(sc.Lines)
+	if l.Do != doCalm && l.Do != doEnd || s.now < Epoch+l.At {
+		return false
+	}
+	sc.at++
+	return true
 }
 
 // want is the next line that is to be done, or nil: there is none.
 func (sc *script) want() *Line {
 	for ; sc.at < len(sc.Lines); sc.at++ {
-		if l := sc.Lines[sc.at]; l.moves() || l.Do == doAsk {
+		if l := sc.Lines[sc.at]; l.moves() || l.Do == doAsk || l.Do == doCalm || l.Do == doEnd {
 			return l
 		}
 	}
@@ -244,7 +250,7 @@ func (sc *script) step(s *Sim) bool {
 		s.now = max(s.now, s.timers[0].at)
 		return true
 	}
-	if w.Do != doAsk {
+	if w.moves() {
 		if e := sc.seen[w.ID]; e != nil && !e.dead && e.ready >= 0 && (e.stage == landed) == (w.Do != doLand) {
 			sc.at++
 			s.now = max(s.now, Epoch+w.At)
@@ -257,11 +263,11 @@ func (sc *script) step(s *Sim) bool {
 		s.now = max(s.now, s.timers[0].at)
 		return true
 	}
-	if w.Do == doAsk {
-		s.now = max(s.now, Epoch+w.At)
+	if w.moves() || w.Do == doEnd && s.now >= Epoch+w.At {
+		sc.at++ // what is not there will be loose when it comes
 		return true
 	}
-	sc.at++ // it is not there: when it comes it will be loose
+	s.now = max(s.now, Epoch+w.At)
 	return true
 }
 

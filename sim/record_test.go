@@ -2,9 +2,13 @@ package sim_test
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"nova/core"
+	"nova/faults"
 	"nova/sim"
 )
 
@@ -33,4 +37,134 @@ func differ(a, b string) string {
 		}
 	}
 	return "the first is the beginning of the other"
+}
+
+// A record says the same after it was written and read.
+func TestRecordText(t *testing.T) {
+	for seed := range uint64(4) {
+		rec := sim.Recorded(sim.Config{Seed: seed, Effects: 800, Scene: sim.Nova}).Record
+		text := rec.Encode()
+		got, err := sim.DecodeRecord(text)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if again := got.Encode(); !bytes.Equal(text, again) {
+			t.Fatalf("seed %d: %s", seed, differ(string(text), string(again)))
+		}
+		if x := sim.Replay(got, sim.Nova, nil); !x.Identical || x.Report.Fit != nil {
+			t.Errorf("seed %d: from its tape: %s", seed, x.Says())
+		}
+		got.Tape = nil
+		if x := sim.Replay(got, sim.Nova, nil); !x.Identical || !strings.HasPrefix(x.Says(), "identical: every law holds") {
+			t.Errorf("seed %d: by identity: %s", seed, x.Says())
+		}
+	}
+}
+
+// What no longer fits is passed by or goes by default, and is said; the run comes to
+// its end all the same, and every law holds.
+func TestRecordRealigns(t *testing.T) {
+	var rec *sim.Record
+	for seed := uint64(40); ; seed++ {
+		rec = sim.Recorded(sim.Config{Seed: seed, Effects: 1500, Scene: sim.Nova}).Record
+		if rec.Plan.Has(faults.CutAfter) && rec.Plan.Has(faults.LostReply) {
+			break
+		}
+	}
+	rec.Tape = nil
+	lines := rec.Lines
+	for what, edit := range map[string]func() []*sim.Line{
+		"an effect that the record does not know": func() []*sim.Line {
+			return slices.DeleteFunc(slices.Clone(lines), func(l *sim.Line) bool {
+				return strings.HasPrefix(l.Key, "star/") || l.ID.Kind == core.KReadTail
+			})
+		},
+		"lines that nothing fits": func() []*sim.Line {
+			i := len(lines) / 2
+			for !strings.Contains(lines[i].String(), " land ") {
+				i++
+			}
+			odd := *lines[i]
+			odd.ID.Path += ".9"
+			return slices.Insert(slices.Clone(lines), i, &odd)
+		},
+		"an actor is gone": func() []*sim.Line {
+			return slices.DeleteFunc(slices.Clone(lines), func(l *sim.Line) bool {
+				return strings.HasPrefix(l.ID.Proc+l.Proc, "auditor-0/")
+			})
+		},
+		"two neighbours change places": func() []*sim.Line {
+			out := slices.Clone(lines)
+			for i := 0; i+1 < len(out); i += 5 {
+				out[i], out[i+1] = out[i+1], out[i]
+			}
+			return out
+		},
+		"nothing is left": func() []*sim.Line { return nil },
+	} {
+		edited := *rec
+		edited.Lines = edit()
+		x := sim.Replay(&edited, sim.Nova, nil)
+		if x.Report.Breach != nil {
+			t.Errorf("%s: %v", what, x.Report.Breach)
+		}
+		if what != "nothing is left" && x.Report.Fit.Exact() {
+			t.Errorf("%s: it says that all is as it was: %s", what, x.Says())
+		}
+		if x.Report.Count.Effects < 50 {
+			t.Errorf("%s: %d effects", what, x.Report.Count.Effects)
+		}
+		if what == "lines that nothing fits" && !strings.Contains(x.Says(), "no longer match") {
+			t.Errorf("%s: %s", what, x.Says())
+		}
+		if f := x.Report.Fit; what == "an effect that the record does not know" && (len(f.Missing) > f.Lines/2 || f.New == 0) {
+			t.Errorf("%s: %s", what, x.Says())
+		}
+		t.Logf("%s: %s", what, x.Says())
+	}
+}
+
+func TestRecordRefuses(t *testing.T) {
+	good := string(sim.Recorded(sim.Config{Seed: 3, Effects: 100, Scene: sim.Nova}).Record.Encode())
+	for what, text := range map[string]string{
+		"nothing":            "",
+		"another version":    strings.Replace(good, "nova-record 1", "nova-record 2", 1),
+		"no end":             strings.TrimSuffix(good, "end\n"),
+		"more after the end": good + "end\n",
+		"a choice too few":   strings.Replace(good, "\nchoices ", "\nchoices 1", 1),
+		"an unknown fact":    strings.Replace(good, "\nseed ", "\nseeds ", 1),
+		"a damaged tape":     strings.Replace(good, "\ntape ", "\ntape !", 1),
+		"no such dial":       strings.Replace(good, `{"ReadGrace"`, `{"ReadGrade"`, 1),
+		"a broken contract":  strings.Replace(good, `{"ReadGrace":2400`, `{"ReadGrace":1`, 1),
+		"no such kind":       strings.Replace(good, " get ", " got ", 1),
+		"no such word":       strings.Replace(good, " land ", " sand ", 1),
+	} {
+		if text == good {
+			t.Errorf("%s: the text is unchanged", what)
+		}
+		if _, err := sim.DecodeRecord([]byte(text)); !errors.Is(err, sim.ErrRecord) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// FuzzDecodeRecord: what decodes is written as it was read.
+func FuzzDecodeRecord(f *testing.F) {
+	text := sim.Recorded(sim.Config{Seed: 3, Effects: 60, Scene: sim.Nova}).Record.Encode()
+	f.Add(text)
+	f.Add([]byte(sim.RecordVersion + "\nseed 1\nchoices 1\n5 land a/1 1.2 txn due/settle/17 ~1 fault=late args=1,2 early reply\nend\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := sim.DecodeRecord(text)
+		if err != nil {
+			return
+		}
+		once := r.Encode()
+		again, err := sim.DecodeRecord(once)
+		if err != nil {
+			t.Fatalf("what was written does not read: %v\n%s", err, once)
+		}
+		if !bytes.Equal(once, again.Encode()) {
+			t.Fatal(differ(string(once), string(again.Encode())))
+		}
+	})
 }

@@ -46,7 +46,7 @@ func (s *Sim) run() {
 // over reports whether it is time for the faults to stop.
 func (s *Sim) over() bool {
 	if s.script != nil {
-		return s.script.calm()
+		return s.script.calm(s)
 	}
 	return s.Count.Effects >= int64(s.Config.Effects)
 }
