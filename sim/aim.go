@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sync"
 
 	"nova/core"
@@ -62,6 +63,9 @@ func (s *Sim) sited(p *Proc, effect int) int {
 	if !ok {
 		i = boundaries.At(pc)
 		s.sites[pc] = i
+	}
+	if op := &p.x.Out[effect].Op; i >= 0 && !slices.Contains(boundaries.All()[i].Ops, op.Kind) {
+		s.Breach(LawContract, "%s: %s emits %s, which its text does not say", p.Name, boundaries.All()[i].Name, op)
 	}
 	return i
 }

@@ -192,3 +192,26 @@ func (sc *Scout) Runs(c *Count, n int) (runs []Config) {
 	}
 	return runs
 }
+
+// Steer cuts where no run was cut yet: it repeats runs that came by, each told to
+// cut there, and adds what they came to, until every place is cut or there is no
+// such run left. Run runs one, and adds its count to sum.
+func (sc *Scout) Steer(sum *Count, base Config, run func(Config)) {
+	for n := range sightings {
+		for _, c := range sc.Runs(sum, n) {
+			if at := c.Plan.At; sum.cutAt(at) { // by another of these runs, meanwhile
+				continue
+			}
+			base.Seed, base.Plan = c.Seed, c.Plan
+			run(base)
+		}
+	}
+}
+
+// cutAt reports whether a run was cut where one was told to.
+func (c *Count) cutAt(at faults.Aim) bool {
+	if at.Row > 0 {
+		return c.Rows[at.Row-1] > 0
+	}
+	return c.Points[at.Point-1].By[at.Side] > 0
+}

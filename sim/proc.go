@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nova/core"
+	"nova/faults"
 	"nova/faults/boundaries"
 	"nova/sim/world"
 )
@@ -114,7 +115,10 @@ func (s *Sim) Start(a Actor) *Proc {
 	s.keepAlive(p)
 	p.machine = a.Boot(p)
 	s.logf(p, "start", "")
-	p.x.Now, p.x.Where = p.Clock(), boundaries.Emitted
+	p.x.Now = p.Clock()
+	if s.Cover || s.Plan.At != (faults.Aim{}) {
+		p.x.Where = boundaries.Emitted
+	}
 	s.turn(p, p.x.Start())
 	return p
 }
@@ -134,7 +138,7 @@ func (s *Sim) turn(p *Proc, t core.Turn) {
 		s.note(p, &p.x.Notes[i])
 	}
 	for i := range p.x.Out {
-		s.emit(p, &p.x.Out[i], s.sited(p.x.Sites[i]))
+		s.emit(p, &p.x.Out[i], s.sited(p, i))
 	}
 	if done {
 		if len(p.pend) > 0 {

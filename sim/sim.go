@@ -24,6 +24,7 @@ type Config struct {
 	Laws    bool         // evaluate the laws after every change
 	Script  *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
 	Record  bool         // make a record of the run
+	Cover   bool         // tell which boundary each effect comes from: Count.Points and Count.Rows
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)
 }

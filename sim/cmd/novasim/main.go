@@ -2,7 +2,7 @@
 // faults, and nothing of etcd or of an SDK, so that it is built in a second. `make
 // mutants` builds it once with every planted bug; `nova sim run` is the same run.
 //
-//	novasim run [-seeds A..B] [-plan PLAN] [-effects N] [-known S:L,S:L…] [-all]
+//	novasim run [-seeds A..B] [-plan PLAN] [-at ROW|BOUNDARY] [-effects N] [-known S:L,S:L…] [-all] [-cover]
 //	novasim mutants [-dir DIR] [-seeds N] [-only NAME,NAME…] [-parallel N]
 //
 // Run runs the seeds from A up to, not including, B, in order, and prints for each
@@ -94,14 +94,16 @@ func seeds(args []string, out, errs io.Writer) int {
 		return 2
 	}
 	var sum sim.Count
+	var scout sim.Scout
 	broken, ran := 0, 0
 	var lengths []int64
-	for seed := o.from; seed < o.to; seed++ {
-		r, panicked := one(sim.Config{Seed: seed, Plan: o.plan, Effects: o.effects, Scene: sim.Nova})
+	do := func(c sim.Config) {
+		r, panicked := one(c)
 		ran++
 		law, effects, what := -1, int64(0), panicked
 		if r != nil {
 			sum.Add(&r.Count)
+			scout.Saw(r)
 			effects = r.Count.Effects
 			lengths = append(lengths, effects)
 			if r.Breach != nil {
@@ -110,23 +112,35 @@ func seeds(args []string, out, errs io.Writer) int {
 		} else {
 			law = 0
 		}
-		if known, ok := o.known[seed]; law < 0 || ok && known == law {
-			continue
+		if known, ok := o.known[c.Seed]; law < 0 || ok && known == law {
+			return
 		}
-		fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", law, seed, effects, what)
-		if broken++; !o.all {
-			break
+		fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", law, c.Seed, effects, what)
+		if c.Plan != nil {
+			fmt.Fprintf(out, "  with the plan %q\n", c.Plan.String())
 		}
+		broken++
+	}
+	base := sim.Config{Effects: o.effects, Scene: sim.Nova, Cover: o.cover}
+	for seed := o.from; seed < o.to && (broken == 0 || o.all); seed++ {
+		c := base
+		c.Seed, c.Plan = seed, o.planOf(seed)
+		do(c)
+	}
+	if o.cover && (broken == 0 || o.all) {
+		before := ran
+		scout.Steer(&sum, base, do)
+		fmt.Fprintf(out, "%d runs again, cut where no other was\n", ran-before)
 	}
 	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, sum.Effects, broken)
 	if o.cover {
 		fmt.Fprintln(out, sim.Spread(lengths))
-		fmt.Fprint(out, sum.String())
+		fmt.Fprint(out, sum.String(), sum.Cutting())
 		if left := sum.Uncovered(); len(left) > 0 {
 			fmt.Fprintf(out, "uncovered: %s\n", strings.Join(left, ", "))
 			return 1
 		}
-		fmt.Fprintf(out, "covered: everything but %d things that are excused (sim.Excused)\n", len(sim.Excused))
+		fmt.Fprintf(out, "covered: everything but %d things and %d boundaries that are excused (sim.Excused, sim.Unreached)\n", len(sim.Excused), len(sim.Unreached))
 	}
 	if broken > 0 {
 		return 1
@@ -137,6 +151,7 @@ func seeds(args []string, out, errs io.Writer) int {
 type options struct {
 	from, to uint64
 	plan     *faults.Plan
+	at       faults.Aim
 	effects  int
 	known    map[uint64]int // laws that seeds are known to break
 	all      bool
@@ -149,6 +164,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
 	known := fs.String("known", "", "seeds that are known to break a law, and which: SEED:LAW, with commas between")
+	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt and perhaps =before, =after or =silent")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
 	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
@@ -171,6 +187,9 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		}
 		o.plan = &p
 	}
+	if o.at, err = faults.ParseAim(*at); err != nil {
+		return o, err
+	}
 	o.known = map[uint64]int{}
 	for s := range strings.SplitSeq(*known, ",") {
 		if s == "" {
@@ -184,6 +203,19 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		o.known[seed] = law
 	}
 	return o, nil
+}
+
+// planOf is the plan of a seed; nil: its own.
+func (o *options) planOf(seed uint64) *faults.Plan {
+	if o.at == (faults.Aim{}) {
+		return o.plan
+	}
+	p := faults.Draw(seed)
+	if o.plan != nil {
+		p = *o.plan
+	}
+	p.At = o.at
+	return &p
 }
 
 // one runs one seed. A machine that panics has broken its contract.
