@@ -206,7 +206,9 @@ func TestSeedsReachEverything(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for seed := range seeds {
-				r := sim.Run(config(t, seed))
+				c := config(t, seed)
+				c.Cover = true
+				r := sim.Run(c)
 				mu.Lock()
 				sum.Add(&r.Count)
 				lengths = append(lengths, r.Count.Effects)
@@ -225,6 +227,7 @@ func TestSeedsReachEverything(t *testing.T) {
 	for _, what := range sum.Uncovered() {
 		t.Errorf("never: %s", what)
 	}
+	heldToUnreached(t, &sum)
 	missing := sum.Missing()
 	for what, why := range sim.Excused {
 		if !slices.Contains(missing, what) && !strings.HasPrefix(why, "rare") {

@@ -1,0 +1,103 @@
+package sim_test
+
+import (
+	"testing"
+
+	"nova/faults"
+	"nova/faults/boundaries"
+	"nova/sim"
+)
+
+// Each row of the crash table can be asked for: runs that are told to cut there
+// come by, are cut, and hold every law to their end.
+func TestCrashTable(t *testing.T) {
+	for i := range faults.Table {
+		name := faults.Table[i].Name
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, err := faults.ParseAim(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const most = 50
+			for seed := range uint64(most) {
+				plan := faults.Draw(seed).Without(faults.CutMark)
+				plan.At = at
+				r := sim.Run(sim.Config{Seed: seed, Plan: &plan, Effects: 6000, Scene: sim.Nova})
+				if r.Breach != nil {
+					t.Fatalf("seed %d: %v", seed, r.Breach)
+				}
+				if r.Count.Rows[i] > 0 {
+					t.Logf("seed %d stands there %d times", seed, r.Count.Rows[i])
+					return
+				}
+			}
+			t.Errorf("none of %d seeds stands at it", most)
+		})
+	}
+}
+
+// A run that came by a boundary is cut there when it is told to, on the side that
+// it is told, and not before.
+func TestScoutsLeadBack(t *testing.T) {
+	const seed = 11
+	base := sim.Config{Seed: seed, Effects: 1500, Scene: sim.Nova, Cover: true}
+	plan := faults.Draw(seed)
+	plan.At = faults.Aim{}
+	base.Plan = &plan
+	first := sim.Run(base)
+	if first.Breach != nil {
+		t.Fatal(first.Breach)
+	}
+	var sum sim.Count
+	sum.Add(&first.Count)
+	var scout sim.Scout
+	scout.Saw(first)
+	runs := scout.Runs(&sum, 0)
+	if len(runs) < 100 {
+		t.Fatalf("%d places to go back to", len(runs))
+	}
+	for k := 0; k < len(runs); k += 31 { // some of them
+		c := base
+		c.Plan = runs[k].Plan
+		at := c.Plan.At
+		if at.Row > 0 {
+			continue
+		}
+		r := sim.Run(c)
+		if r.Breach != nil {
+			t.Errorf("%s: %v", at, r.Breach)
+		}
+		if n := r.Count.Points[at.Point-1].By[at.Side]; n == 0 {
+			t.Errorf("%s: passed %d times, and not cut", at, r.Count.Points[at.Point-1].Passed)
+		}
+	}
+	if more := scout.Runs(&sum, 1); len(more) != 0 {
+		t.Errorf("one run came by, and %d more are to be had", len(more))
+	}
+}
+
+// What is told of the boundaries is no choice: a run is the same with it.
+func TestCoverChangesNothing(t *testing.T) {
+	for seed := range uint64(3) {
+		c := sim.Config{Seed: seed, Effects: 800, Scene: sim.Nova}
+		a := sim.Run(c)
+		c.Cover = true
+		if b := sim.Run(c); a.Sum != b.Sum || a.Lines != b.Lines {
+			t.Errorf("seed %d is another run when it is watched", seed)
+		}
+	}
+}
+
+// heldToUnreached holds the list of excused boundaries to what runs reached.
+func heldToUnreached(t *testing.T, c *sim.Count) {
+	for name, why := range sim.Unreached {
+		i := boundaries.Index(name)
+		switch {
+		case i < 0:
+			t.Errorf("%s is excused (%s), and there is no such boundary", name, why)
+		case c.Points[i].Passed > 0:
+			t.Errorf("%s is excused (%s), and was reached %d times", name, why, c.Points[i].Passed)
+		}
+	}
+}
