@@ -61,8 +61,9 @@ func (c *Count) Uncut() (points []Uncut, rows []int) {
 	return points, rows
 }
 
-// Cutting is the coverage of the crash table and of the boundaries in words: how
-// often each row was stood at, and how many boundaries were cut on each side.
+// Cutting is the coverage of the crash table and of the boundaries in words, two
+// lines: how often each row was stood at, and how many boundaries were cut on each
+// side.
 func (c *Count) Cutting() string {
 	var b strings.Builder
 	b.WriteString("crash table:")
@@ -87,6 +88,12 @@ func (c *Count) Cutting() string {
 		fmt.Fprintf(&b, " %s %d/%d,", s, of-left, of)
 	}
 	fmt.Fprintf(&b, " %d of the source's %d excused (sim.Unreached)\n", len(Unreached), len(boundaries.All()))
+	return b.String()
+}
+
+// NotCut is the boundaries that were not cut, in words: a line each.
+func (c *Count) NotCut() string {
+	var b strings.Builder
 	for i, p := range boundaries.All() {
 		if _, ok := Unreached[p.Name]; ok || c.Points == nil {
 			continue

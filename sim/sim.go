@@ -15,6 +15,7 @@ import (
 type Config struct {
 	Seed    uint64
 	Plan    *faults.Plan // nil: drawn from the seed
+	At      faults.Aim   // where to cut, instead of where the plan says; zero: as it says
 	Choices []uint32     // if not nil: the recorded tape, instead of the seed's
 	Dials   *core.Dials  // nil: drawn
 	Effects int          // replies delivered before faults and clients stop; 0: drawn
@@ -98,6 +99,9 @@ func newSim(c Config) *Sim {
 	s.Plan = faults.Draw(c.Seed)
 	if c.Plan != nil {
 		s.Plan = *c.Plan
+	}
+	if c.At != (faults.Aim{}) {
+		s.Plan.At = c.At
 	}
 	s.Dials = Dials(s.tape)
 	if c.Dials != nil {

@@ -93,19 +93,15 @@ func seeds(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "novasim:", err)
 		return 2
 	}
-	var sum sim.Count
-	var scout sim.Scout
+	var reached sim.Coverage
 	broken, ran := 0, 0
-	var lengths []int64
 	do := func(c sim.Config) {
 		r, panicked := one(c)
 		ran++
 		law, effects, what := -1, int64(0), panicked
 		if r != nil {
-			sum.Add(&r.Count)
-			scout.Saw(r)
+			reached.Add(r)
 			effects = r.Count.Effects
-			lengths = append(lengths, effects)
 			if r.Breach != nil {
 				law, what = int(r.Breach.Law), line(r.Breach.What)
 			}
@@ -124,23 +120,24 @@ func seeds(args []string, out, errs io.Writer) int {
 	base := sim.Config{Effects: o.effects, Scene: sim.Nova, Cover: o.cover}
 	for seed := o.from; seed < o.to && (broken == 0 || o.all); seed++ {
 		c := base
-		c.Seed, c.Plan = seed, o.planOf(seed)
+		c.Seed, c.Plan, c.At = seed, o.plan, o.at
 		do(c)
 	}
 	if o.cover && (broken == 0 || o.all) {
 		before := ran
-		scout.Steer(&sum, base, do)
+		reached.Steer(base, do)
 		fmt.Fprintf(out, "%d runs again, cut where no other was\n", ran-before)
 	}
-	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, sum.Effects, broken)
+	fmt.Fprintf(out, "%d seeds, %d effects, %d broken\n", ran, reached.Sum.Effects, broken)
 	if o.cover {
-		fmt.Fprintln(out, sim.Spread(lengths))
-		fmt.Fprint(out, sum.String(), sum.Cutting())
-		if left := sum.Uncovered(); len(left) > 0 {
-			fmt.Fprintf(out, "uncovered: %s\n", strings.Join(left, ", "))
+		ok, err := reached.End(out, true)
+		if err != nil {
+			fmt.Fprintln(errs, "novasim:", err)
+			return 2
+		}
+		if !ok {
 			return 1
 		}
-		fmt.Fprintf(out, "covered: everything but %d things and %d boundaries that are excused (sim.Excused, sim.Unreached)\n", len(sim.Excused), len(sim.Unreached))
 	}
 	if broken > 0 {
 		return 1
@@ -203,19 +200,6 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		o.known[seed] = law
 	}
 	return o, nil
-}
-
-// planOf is the plan of a seed; nil: its own.
-func (o *options) planOf(seed uint64) *faults.Plan {
-	if o.at == (faults.Aim{}) {
-		return o.plan
-	}
-	p := faults.Draw(seed)
-	if o.plan != nil {
-		p = *o.plan
-	}
-	p.At = o.at
-	return &p
 }
 
 // one runs one seed. A machine that panics has broken its contract.
