@@ -19,13 +19,13 @@ const Million = 1_000_000
 // complete (CutUpload), a cut (the restarts), a start of a process (Skew), and any
 // effect that goes out for all others; of CutMark, a turn that notes something.
 //
-// At says where to cut besides: there, the first, the second, the fourth, the
-// eighth … time that the run comes by.
+// At says where to cut besides: at each place the first, the second, the fourth,
+// the eighth … time that the run comes by.
 //
 // The zero Plan is a run without faults.
 type Plan struct {
 	Rate [Kinds]uint32
-	At   Aim
+	At   [2]Aim // the first comes first; zero: nowhere
 }
 
 // scale is what a kind's rate is drawn up to: rare enough for work to get done.
@@ -59,7 +59,7 @@ func Draw(seed uint64) (p Plan) {
 		}
 	}
 	if r.IntN(4) == 0 {
-		p.At = Aim{Point: 1 + r.IntN(len(boundaries.All())), Sided: true, Side: Side(r.IntN(Sides))}
+		p.At[0] = Aim{Point: 1 + r.IntN(len(boundaries.All())), Sided: true, Side: Side(r.IntN(Sides))}
 	}
 	return p
 }
@@ -105,6 +105,20 @@ func (p Plan) Without(ks ...Kind) Plan {
 	return p
 }
 
+// CutAt adds a place to cut at; false: there is no room for another.
+func (p *Plan) CutAt(a Aim) bool {
+	for i := range p.At {
+		if p.At[i] == (Aim{}) {
+			p.At[i] = a
+			return true
+		}
+	}
+	return false
+}
+
+// Aimed reports whether the plan says where to cut.
+func (p *Plan) Aimed() bool { return p.At != [2]Aim{} }
+
 // Quiet reports whether no kind can strike, but where At says.
 func (p *Plan) Quiet() bool { return p.Rate == [Kinds]uint32{} }
 
@@ -116,8 +130,10 @@ func (p Plan) String() string {
 			parts = append(parts, k.String()+"="+strconv.FormatUint(uint64(p.Rate[k]), 10))
 		}
 	}
-	if p.At != (Aim{}) {
-		parts = append(parts, aimWord+p.At.String())
+	for _, a := range p.At {
+		if a != (Aim{}) {
+			parts = append(parts, aimWord+a.String())
+		}
 	}
 	if parts == nil {
 		return None.String()
@@ -140,7 +156,11 @@ func Parse(s string) (p Plan, err error) {
 			continue
 		}
 		if at, ok := strings.CutPrefix(word, aimWord); ok {
-			if p.At, err = ParseAim(at); err != nil {
+			a, err := ParseAim(at)
+			if err == nil && a == (Aim{}) || err == nil && !p.CutAt(a) {
+				err = fmt.Errorf("%w: %q is no place, or one too many", ErrPlan, word)
+			}
+			if err != nil {
 				return Plan{}, err
 			}
 			continue

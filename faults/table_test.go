@@ -47,7 +47,10 @@ func TestAimsPrintAndParse(t *testing.T) {
 		}
 	}
 	for _, a := range append(aims, faults.Aim{}) {
-		p := faults.Plan{At: a}
+		p := faults.Plan{At: [2]faults.Aim{a}}
+		if a != (faults.Aim{}) && a.Point%3 == 1 {
+			p.CutAt(faults.Aim{Row: 3})
+		}
 		p.Rate[faults.Late] = 7
 		got, err := faults.ParseAim(a.String())
 		plan, err2 := faults.Parse(p.String())
@@ -60,6 +63,11 @@ func TestAimsPrintAndParse(t *testing.T) {
 			t.Errorf("ParseAim(%q) = %+v, %v", s, a, err)
 		}
 	}
+	for _, s := range []string{"at=", "at=no-such-row", "at=lost-race at=settle-member at=lost-race"} {
+		if p, err := faults.Parse(s); !errors.Is(err, faults.ErrPlan) || p.Aimed() {
+			t.Errorf("Parse(%q) = %+v, %v", s, p, err)
+		}
+	}
 }
 
 // One seed in four is told where to cut, and all together everywhere.
@@ -68,7 +76,7 @@ func TestDrawAims(t *testing.T) {
 	told := map[faults.Aim]int{}
 	n := 0
 	for seed := range uint64(seeds) {
-		if a := faults.Draw(seed).At; a != (faults.Aim{}) {
+		if a := faults.Draw(seed).At[0]; a != (faults.Aim{}) {
 			told[a]++
 			n++
 		}

@@ -96,49 +96,54 @@ func (a *auditActor) duty(slot core.Slot) faults.Duty {
 // blindSlots is the queues of a blind auditor, from its first slot on.
 var blindSlots = [...]keys.Queue{keys.Settle, keys.Teardown, keys.Retention, keys.Reap, keys.TrimCheck, keys.Orphan, keys.Denorm, keys.GC}
 
-// aims reports whether the run, which was told where to cut, does so now that it
-// comes by: the first, the second, the fourth, the eighth … time.
-func (s *Sim) aims() bool {
-	s.passes++
-	return s.passes&(s.passes-1) == 0
+// aims reports whether the run, which comes by a place where it was told to cut,
+// does so: the first, the second, the fourth, the eighth … time.
+func (s *Sim) aims(place int) bool {
+	s.passes[place]++
+	n := s.passes[place]
+	return n&(n-1) == 0
 }
 
 // aim is the cut that an effect meets because the run was told to cut there. It is
-// asked once of every effect, as it is about to land; of a wait, and of a take, as
-// it is about to be answered.
+// asked of every effect, as it is about to land; of a wait, and of a take, as it is
+// about to be answered.
 func (s *Sim) aim(e *pending) faults.Kind {
 	if !s.faulty || e.site < 0 || e.p.paused {
 		return faults.None
 	}
 	s.Count.Points[e.site].Passed++
-	at := s.Plan.At
-	side, here := at.Side, at.Point == e.site+1
-	if here && !at.Sided {
-		side = faults.Side(s.passes % uint32(faults.Sides))
-	}
-	if at.Row > 0 {
-		side, here = s.standsAt(at.Row-1, e)
-	}
-	if !here || !s.aims() {
-		return faults.None
-	}
-	s.Count.Faults[side.Kind()]++
-	return side.Kind()
-}
-
-// standsAt reports whether an effect stands at a row of the crash table, and on
-// which of its sides it is to be cut: on each in turn.
-func (s *Sim) standsAt(row int, e *pending) (side faults.Side, here bool) {
-	var sides []faults.Side
-	for _, st := range bound().points[e.site] {
-		if st.row == row && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
-			sides = append(sides, st.side)
+	for i := range s.Plan.At {
+		side, here := s.meets(i, e)
+		if here && s.aims(i) {
+			s.Count.Faults[side.Kind()]++
+			return side.Kind()
 		}
 	}
-	if sides == nil {
+	return faults.None
+}
+
+// meets reports whether an effect is where the run was told to cut, and on which
+// side it is to be: on each in turn, where there are several.
+func (s *Sim) meets(place int, e *pending) (side faults.Side, here bool) {
+	at, n := s.Plan.At[place], int(s.passes[place])
+	switch {
+	case at.Row > 0:
+		var sides []faults.Side
+		for _, st := range bound().points[e.site] {
+			if st.row == at.Row-1 && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
+				sides = append(sides, st.side)
+			}
+		}
+		if sides == nil {
+			return faults.Before, false
+		}
+		return sides[n%len(sides)], true
+	case at.Point != e.site+1:
 		return faults.Before, false
+	case at.Sided:
+		return at.Side, true
 	}
-	return sides[int(s.passes)%len(sides)], true
+	return faults.Side(n % faults.Sides), true
 }
 
 // passesMark reports whether the process is cut for what its turn has noted.
@@ -147,7 +152,7 @@ func (s *Sim) passesMark(p *Proc, e *pending) bool {
 		return false
 	}
 	if s.script != nil {
-		if e.fate == nil || e.fate.Fault != faults.CutMark && !e.fate.Mark {
+		if e.fate == nil || e.fate.Fault != faults.CutMark {
 			return false
 		}
 		s.Count.Faults[faults.CutMark]++
@@ -156,17 +161,25 @@ func (s *Sim) passesMark(p *Proc, e *pending) bool {
 	if !s.faulty {
 		return false
 	}
-	if row := s.Plan.At.Row; row > 0 {
-		for i := range p.x.Notes {
-			for _, st := range bound().marks[p.x.Notes[i].Kind] {
-				if st.row == row-1 && s.aims() {
-					s.Count.Faults[faults.CutMark]++
-					return true
-				}
-			}
+	for i, at := range s.Plan.At {
+		if at.Row > 0 && noted(p, at.Row-1) && s.aims(i) {
+			s.Count.Faults[faults.CutMark]++
+			return true
 		}
 	}
 	return s.strikes(faults.CutMark)
+}
+
+// noted reports whether a process's turn has passed a mark of a row.
+func noted(p *Proc, row int) bool {
+	for i := range p.x.Notes {
+		for _, st := range bound().marks[p.x.Notes[i].Kind] {
+			if st.row == row {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tally counts a cut at the boundary where it came, and at the rows of the crash

@@ -196,6 +196,10 @@ func (w *Workload) lastUse(s *Sim, p *plan) {
 
 // closeOrReopen closes a star that runs, or starts one that does not.
 func (w *Workload) closeOrReopen(s *Sim) {
+	if parked(s) && s.tape.Choose(2) == 1 {
+		w.unpark(s)
+		return
+	}
 	if s.tape.Choose(4) == 3 {
 		w.decommission(s)
 		return

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"nova/core"
@@ -114,62 +113,45 @@ func (c *Count) NotCut() string {
 // Scout remembers which runs came by which boundary, and which mark, so that a run
 // can be cut where none was: the same run goes the same way until it is.
 type Scout struct {
-	point [][]sighting
-	row   [faults.Rows][]sighting
-}
-
-// sighting is a run that came by.
-type sighting struct {
-	seed uint64
-	plan faults.Plan
+	point [][]Config
+	row   [faults.Rows][]Config
 }
 
 // sightings are how many runs are remembered for one place.
-const sightings = 4
+const sightings = 3
 
-// Saw takes note of a run.
+// Saw takes note of a run, unless it was itself sent to cut somewhere.
 func (sc *Scout) Saw(r *Report) {
 	if sc.point == nil {
-		sc.point = make([][]sighting, len(boundaries.All()))
+		sc.point = make([][]Config, len(boundaries.All()))
 	}
-	s := sighting{r.Seed, r.Plan}
+	if r.given.At != (faults.Aim{}) {
+		return
+	}
+	came := map[int]bool{}
+	keep := func(list *[]Config) {
+		if len(*list) < sightings {
+			plan := r.Plan
+			*list = append(*list, Config{Seed: r.Seed, Plan: &plan})
+		}
+	}
 	for i := range r.Count.Points {
 		if r.Count.Points[i].Passed == 0 {
 			continue
 		}
-		keep(&sc.point[i], s)
+		keep(&sc.point[i])
 		for _, st := range bound().points[i] {
-			keep(&sc.row[st.row], s)
+			came[st.row] = true
 		}
 	}
 	for k, n := range r.Count.Notes {
-		if n == 0 {
-			continue
-		}
 		for _, st := range bound().marks[core.NoteKind(k)] {
-			keep(&sc.row[st.row], s)
+			came[st.row] = came[st.row] || n > 0
 		}
 	}
-}
-
-// keep remembers a run, rather one that was not told where to cut: that one would
-// go another way if it were told otherwise.
-func keep(list *[]sighting, s sighting) {
-	l := *list
-	if slices.ContainsFunc(l, func(x sighting) bool { return x.seed == s.seed }) {
-		return
-	}
-	if len(l) < sightings {
-		*list = append(l, s)
-		return
-	}
-	if s.plan.At != (faults.Aim{}) {
-		return
-	}
-	for i := range l {
-		if l[i].plan.At != (faults.Aim{}) {
-			l[i] = s
-			return
+	for i := range sc.row {
+		if came[i] {
+			keep(&sc.row[i])
 		}
 	}
 }
@@ -177,15 +159,11 @@ func keep(list *[]sighting, s sighting) {
 // Runs are the runs that would be cut where none was yet, each told where: of
 // each place the n-th run that came by, from 0. Nobody has come by the others.
 func (sc *Scout) Runs(c *Count, n int) (runs []Config) {
-	add := func(l []sighting, at faults.Aim) {
-		free := slices.DeleteFunc(slices.Clone(l), func(x sighting) bool { return x.plan.At != faults.Aim{} })
-		if len(free) > 0 {
-			l = free
-		}
+	add := func(l []Config, at faults.Aim) {
 		if n < len(l) {
-			plan := l[n].plan
-			plan.At = at
-			runs = append(runs, Config{Seed: l[n].seed, Plan: &plan})
+			run := l[n]
+			run.At = at
+			runs = append(runs, run)
 		}
 	}
 	points, rows := c.Uncut()
@@ -206,10 +184,10 @@ func (sc *Scout) Runs(c *Count, n int) (runs []Config) {
 func (sc *Scout) Steer(sum *Count, base Config, run func(Config)) {
 	for n := range sightings {
 		for _, c := range sc.Runs(sum, n) {
-			if at := c.Plan.At; sum.cutAt(at) { // by another of these runs, meanwhile
+			if sum.cutAt(c.At) { // by another of these runs, meanwhile
 				continue
 			}
-			base.Seed, base.Plan = c.Seed, c.Plan
+			base.Seed, base.Plan, base.At = c.Seed, c.Plan, c.At
 			run(base)
 		}
 	}

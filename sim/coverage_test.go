@@ -22,7 +22,7 @@ func TestCrashTable(t *testing.T) {
 			const most = 50
 			for seed := range uint64(most) {
 				plan := faults.Draw(seed).Without(faults.CutMark)
-				plan.At = at
+				plan.At = [2]faults.Aim{at}
 				r := sim.Run(sim.Config{Seed: seed, Plan: &plan, Effects: 6000, Scene: sim.Nova})
 				if r.Breach != nil {
 					t.Fatalf("seed %d: %v", seed, r.Breach)
@@ -42,9 +42,6 @@ func TestCrashTable(t *testing.T) {
 func TestScoutsLeadBack(t *testing.T) {
 	const seed = 11
 	base := sim.Config{Seed: seed, Effects: 1500, Scene: sim.Nova, Cover: true}
-	plan := faults.Draw(seed)
-	plan.At = faults.Aim{}
-	base.Plan = &plan
 	first := sim.Run(base)
 	if first.Breach != nil {
 		t.Fatal(first.Breach)
@@ -59,8 +56,8 @@ func TestScoutsLeadBack(t *testing.T) {
 	}
 	for k := 0; k < len(runs); k += 31 { // some of them
 		c := base
-		c.Plan = runs[k].Plan
-		at := c.Plan.At
+		c.Plan, c.At = runs[k].Plan, runs[k].At
+		at := c.At
 		if at.Row > 0 {
 			continue
 		}

@@ -36,7 +36,9 @@ func (w *Workload) Stop(s *Sim) {
 
 // Drained says what is left to do.
 func (w *Workload) Drained(s *Sim) string {
-	w.unpark(s)
+	if parked(s) && (w.unparker == nil || s.Running(w.unparker) == nil) {
+		w.unpark(s)
+	}
 	for _, p := range s.procs {
 		if _, auditor := p.Actor.(*auditActor); !auditor {
 			return p.Name + " still runs"

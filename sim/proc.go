@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"nova/core"
-	"nova/faults"
 	"nova/faults/boundaries"
 	"nova/sim/world"
 )
@@ -116,7 +115,7 @@ func (s *Sim) Start(a Actor) *Proc {
 	p.machine = a.Boot(p)
 	s.logf(p, "start", "")
 	p.x.Now = p.Clock()
-	if s.Cover || s.Plan.At != (faults.Aim{}) {
+	if s.Cover || s.Plan.Aimed() {
 		p.x.Where = boundaries.Emitted
 	}
 	s.turn(p, p.x.Start())

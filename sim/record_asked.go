@@ -321,6 +321,9 @@ func (sc *script) ask(s *Sim, a *Asked) string {
 		}
 		s.planUsed(p, a.Part)
 		p.use(s, w.ledger, &p.parts[a.Part])
+	case reqUnpark:
+		w.serial = a.N - 1
+		w.unpark(s)
 	case reqOpen, reqAppend, reqClose, reqReopen, reqDecommission:
 		return sc.askStar(s, w, q, id, a)
 	default:

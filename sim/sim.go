@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Seed    uint64
 	Plan    *faults.Plan // nil: drawn from the seed
-	At      faults.Aim   // where to cut, instead of where the plan says; zero: as it says
+	At      faults.Aim   // where to cut besides; zero: nowhere
 	Choices []uint32     // if not nil: the recorded tape, instead of the seed's
 	Dials   *core.Dials  // nil: drawn
 	Effects int          // replies delivered before faults and clients stop; 0: drawn
@@ -75,7 +75,7 @@ type Sim struct {
 	slow     core.Store // a store that is slow, or ""
 	breach   *Breach
 	sites    map[uintptr]int // boundaries by the place in the program; never ranged over
-	passes   uint32          // by where the plan says to cut
+	passes   [2]uint32       // by each place at which the plan says to cut
 
 	rec      *recorder      // nil: the run is not recorded
 	script   *script        // nil: the run is not a replay by identity
@@ -100,8 +100,8 @@ func newSim(c Config) *Sim {
 	if c.Plan != nil {
 		s.Plan = *c.Plan
 	}
-	if c.At != (faults.Aim{}) {
-		s.Plan.At = c.At
+	if c.At != (faults.Aim{}) && !s.Plan.CutAt(c.At) {
+		s.Plan.At[len(s.Plan.At)-1] = c.At
 	}
 	s.Dials = Dials(s.tape)
 	if c.Dials != nil {

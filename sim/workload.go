@@ -27,6 +27,7 @@ type Workload struct {
 	total      int
 
 	operators []*operatorActor
+	unparker  *unparkActor // the last, or nil
 }
 
 // streamOf is what clients know of one stream.

@@ -201,9 +201,7 @@ func runSeeds(ctx context.Context, out io.Writer, cfg sim.Config, from, to uint6
 		do(cfg)
 	}
 	if cover && goes() {
-		again := cfg
-		again.At = faults.Aim{}
-		reached.Steer(again, do)
+		reached.Steer(cfg, do)
 	}
 	sum := &reached.Sum
 	fmt.Fprintf(out, "%d runs, %d effects, %d turns, %d changes; %d broken\n", sum.Runs, sum.Effects, sum.Turns, sum.Changes, broken)

@@ -112,8 +112,8 @@ func seeds(args []string, out, errs io.Writer) int {
 			return
 		}
 		fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", law, c.Seed, effects, what)
-		if c.Plan != nil {
-			fmt.Fprintf(out, "  with the plan %q\n", c.Plan.String())
+		if r != nil && (c.Plan != nil || c.At != (faults.Aim{})) {
+			fmt.Fprintf(out, "  with the plan %q\n", r.Plan.String())
 		}
 		broken++
 	}
