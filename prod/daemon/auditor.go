@@ -7,6 +7,7 @@ import (
 
 	"nova/core"
 	"nova/core/duty"
+	"nova/core/transcript"
 	"nova/prod/exec"
 )
 
@@ -59,7 +60,7 @@ func (c *Cluster) StartAuditor(cfg AuditorConfig) (*Auditor, error) {
 	m := &duty.Auditor{}
 	go func() {
 		defer close(a.done)
-		a.err = a.host.driver.Run(ctx, stepper(func(t core.Turn) bool { return m.Step(t, &a.host.env) }))
+		a.err = c.run(ctx, a.host, transcript.Begin{Role: transcript.Auditor, Queues: m.Queues}, m, func(t core.Turn) bool { return m.Step(t, &a.host.env) })
 	}()
 	return a, nil
 }

@@ -17,6 +17,7 @@ import (
 	"nova/core/keys"
 	"nova/prod/etcdmeta"
 	"nova/prod/exec"
+	"nova/prod/journal"
 	"nova/prod/s3store"
 )
 
@@ -50,6 +51,9 @@ type Cluster struct {
 	Stores     core.Stores
 	Generation uint32
 	Log        *slog.Logger
+	// Journal records every machine that is started from now on; nil records none. It
+	// is its opener's to close, once nothing of the cluster runs any more.
+	Journal *journal.Journal
 
 	etcd    *clientv3.Client
 	prefix  string

@@ -6,6 +6,7 @@ import (
 
 	"nova/core"
 	"nova/core/admin"
+	"nova/core/transcript"
 	"nova/prod/exec"
 )
 
@@ -22,13 +23,13 @@ func (s *Session) Decommission(ctx context.Context, o admin.Order, progress func
 	}
 	var m admin.Decommission
 	v := core.Working
-	err = h.driver.Run(ctx, stepper(func(t core.Turn) bool {
+	err = s.c.run(ctx, h, transcript.Begin{Role: transcript.Decommission, Order: o}, &m, func(t core.Turn) bool {
 		v = m.Step(t, &h.env, &o)
 		if progress != nil {
 			progress(m.Report)
 		}
 		return v != core.Working
-	}))
+	})
 	if err != nil {
 		h.die()
 		return false, m.Report, fmt.Errorf("decommission star %s: it goes on when it is run again: %w", o.Star, err)

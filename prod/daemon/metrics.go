@@ -75,6 +75,9 @@ func Metrics(t *Tally, cl *Cluster) (http.Handler, error) {
 		if err := queueMetrics(m, cl); err != nil {
 			return nil, err
 		}
+		if err := journalMetrics(m, cl.Journal); err != nil {
+			return nil, err
+		}
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"nova/core"
 	"nova/core/serve"
+	"nova/core/transcript"
 )
 
 // readWindow is how many bytes of chunks a read has in hand while as many are on
@@ -99,7 +100,7 @@ func (s *Session) rest(ctx context.Context) {
 func (s *Session) plan(ctx context.Context, id, from, limit uint64) (serve.ReadPlan, error) {
 	var m serve.ReadPlan
 	doing := fmt.Sprintf("plan a read of stream %d from %d", id, from)
-	err := s.run(ctx, doing, func() func(core.Turn, *core.Env) core.Verdict {
+	err := s.run(ctx, doing, transcript.Begin{Role: transcript.ReadPlan, Stream: id, From: from, Limit: limit}, &m, func() func(core.Turn, *core.Env) core.Verdict {
 		m = serve.ReadPlan{}
 		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id, from, limit) }
 	})
@@ -176,9 +177,9 @@ func (s *Session) follow(ctx context.Context, p serve.ReadPlan, from, end uint64
 func (s *Session) fetch(ctx context.Context, extents []serve.Extent, until core.Ms) fetched {
 	base := s.sinks.reserve(len(extents))
 	var m serve.Fetch
-	err := s.host.driver.Run(ctx, stepper(func(t core.Turn) bool {
+	err := s.c.run(ctx, s.host, transcript.Begin{Role: transcript.Fetch, Extents: extents, Until: until, Sink: base}, &m, func(t core.Turn) bool {
 		return m.Step(t, &s.host.env, extents, until, base)
-	}))
+	})
 	bytes := s.sinks.take(base, len(extents))
 	if err == nil && m.Reason != serve.None {
 		x := &extents[m.Failed]

@@ -8,6 +8,7 @@ import (
 	"nova/core/format"
 	"nova/core/keys"
 	"nova/core/serve"
+	"nova/core/transcript"
 	"nova/prod/exec"
 )
 
@@ -41,16 +42,16 @@ func (s *Session) Close(ctx context.Context) error { return s.host.leave(ctx) }
 // verbTries is how often a verb that ended with nothing definite is run again.
 const verbTries = 5
 
-// run runs a machine until it ends with something definite. fresh makes the
-// machine of each try.
-func (s *Session) run(ctx context.Context, doing string, fresh func() func(core.Turn, *core.Env) core.Verdict) error {
+// run runs a machine until it ends with something definite. fresh makes m, a pointer
+// to it, anew for each try; b says what it is.
+func (s *Session) run(ctx context.Context, doing string, b transcript.Begin, m any, fresh func() func(core.Turn, *core.Env) core.Verdict) error {
 	for try := 1; ; try++ {
 		v := core.Working
 		step := fresh()
-		err := s.host.driver.Run(ctx, stepper(func(t core.Turn) bool {
+		err := s.c.run(ctx, s.host, b, m, func(t core.Turn) bool {
 			v = step(t, &s.host.env)
 			return v != core.Working
-		}))
+		})
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w: %w", doing, ErrUndecided, err)
@@ -69,7 +70,7 @@ func (s *Session) run(ctx context.Context, doing string, fresh func() func(core.
 // has the reason serve.NameTaken, and the id is whose it is.
 func (s *Session) Create(ctx context.Context, spec serve.Spec) (id uint64, err error) {
 	var m serve.Create
-	err = s.run(ctx, fmt.Sprintf("create stream %s/%s", spec.Bucket, spec.Name), func() func(core.Turn, *core.Env) core.Verdict {
+	err = s.run(ctx, fmt.Sprintf("create stream %s/%s", spec.Bucket, spec.Name), transcript.Begin{Role: transcript.Create, Spec: spec}, &m, func() func(core.Turn, *core.Env) core.Verdict {
 		m = serve.Create{}
 		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, spec) }
 	})
@@ -82,7 +83,7 @@ func (s *Session) Create(ctx context.Context, spec serve.Spec) (id uint64, err e
 // Delete deletes a stream; one that is deleted already is no error.
 func (s *Session) Delete(ctx context.Context, id uint64) error {
 	var m serve.Delete
-	err := s.run(ctx, fmt.Sprintf("delete stream %d", id), func() func(core.Turn, *core.Env) core.Verdict {
+	err := s.run(ctx, fmt.Sprintf("delete stream %d", id), transcript.Begin{Role: transcript.Delete, Stream: id}, &m, func() func(core.Turn, *core.Env) core.Verdict {
 		m = serve.Delete{}
 		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id) }
 	})
@@ -97,7 +98,7 @@ func (s *Session) Delete(ctx context.Context, id uint64) error {
 // returned then is how far it could be.
 func (s *Session) Trim(ctx context.Context, id, to uint64) (mark uint64, err error) {
 	var m serve.Trim
-	err = s.run(ctx, fmt.Sprintf("trim stream %d", id), func() func(core.Turn, *core.Env) core.Verdict {
+	err = s.run(ctx, fmt.Sprintf("trim stream %d", id), transcript.Begin{Role: transcript.Trim, Stream: id, From: to}, &m, func() func(core.Turn, *core.Env) core.Verdict {
 		m = serve.Trim{}
 		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id, to) }
 	})
@@ -110,7 +111,7 @@ func (s *Session) Trim(ctx context.Context, id, to uint64) (mark uint64, err err
 // SetPolicy changes a stream's age policy; 0 lifts it.
 func (s *Session) SetPolicy(ctx context.Context, id uint64, maxAge core.Ms) error {
 	var m serve.SetPolicy
-	err := s.run(ctx, fmt.Sprintf("set the policy of stream %d", id), func() func(core.Turn, *core.Env) core.Verdict {
+	err := s.run(ctx, fmt.Sprintf("set the policy of stream %d", id), transcript.Begin{Role: transcript.SetPolicy, Stream: id, MaxAge: maxAge}, &m, func() func(core.Turn, *core.Env) core.Verdict {
 		m = serve.SetPolicy{}
 		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id, maxAge) }
 	})

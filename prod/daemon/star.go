@@ -12,6 +12,7 @@ import (
 	"nova/core"
 	"nova/core/keys"
 	"nova/core/serve"
+	"nova/core/transcript"
 	"nova/prod/exec"
 )
 
@@ -64,15 +65,17 @@ func (c *Cluster) StartStar(cfg StarConfig) (*Star, error) {
 	}
 	s.queue = s.host.driver.Queue(serve.Queue)
 	m := &serve.Star{Name: cfg.ID, Class: cfg.Class}
-	go s.run(stepper(func(t core.Turn) bool { return m.Step(t, &s.host.env) }))
+	go s.run(func() error {
+		return c.run(s.ctx, s.host, transcript.Begin{Role: transcript.Star, Name: m.Name, Class: m.Class}, m, func(t core.Turn) bool { return m.Step(t, &s.host.env) })
+	})
 	return s, nil
 }
 
 // run drives the machine and hands its answers out until it ends.
-func (s *Star) run(m core.Machine) {
+func (s *Star) run(drive func() error) {
 	var answers sync.WaitGroup
 	answers.Go(func() { s.deliver(s.ctx) })
-	err := s.host.driver.Run(s.ctx, m)
+	err := drive()
 	if err == nil {
 		err = errStarGone
 		last, cancel := context.WithTimeout(context.Background(), lastAnswers)

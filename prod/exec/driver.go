@@ -71,6 +71,7 @@ func (d *Driver) Close() {
 // run is one machine on its way.
 type run struct {
 	d       *Driver
+	w       Witness // or nil
 	ctx     context.Context
 	x       core.Exchange
 	m       core.Machine
@@ -84,13 +85,21 @@ type run struct {
 // is in flight but what a server may still be at, and reads and deletes that were
 // gathered into requests with those of others.
 func (d *Driver) Run(ctx context.Context, m core.Machine) error {
+	return d.RunBefore(ctx, m, nil)
+}
+
+// RunBefore is Run before a witness, or without one (nil).
+func (d *Driver) RunBefore(ctx context.Context, m core.Machine, w Witness) (err error) {
+	if w != nil {
+		defer func() { w.Over(err) }()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var effects sync.WaitGroup
 	defer effects.Wait()
 	defer cancel()
-	r := &run{d: d, ctx: ctx, m: m, pending: map[core.Path]core.Kind{}, events: make(chan core.Event, 64)}
+	r := &run{d: d, w: w, ctx: ctx, m: m, pending: map[core.Path]core.Kind{}, events: make(chan core.Event, 64)}
 	r.x.Now = d.o.Now()
-	if err := r.turn(r.x.Start(), &effects); err != nil {
+	if err := r.turn(r.x.Start(), true, &effects); err != nil {
 		return err
 	}
 	for !r.done {
@@ -100,7 +109,7 @@ func (d *Driver) Run(ctx context.Context, m core.Machine) error {
 		case ev := <-r.events:
 			delete(r.pending, ev.At)
 			r.x.Now = d.o.Now()
-			if err := r.turn(r.x.Deliver(ev.At, ev.Reply), &effects); err != nil {
+			if err := r.turn(r.x.Deliver(ev.At, ev.Reply), false, &effects); err != nil {
 				return err
 			}
 		}
@@ -109,8 +118,8 @@ func (d *Driver) Run(ctx context.Context, m core.Machine) error {
 }
 
 // turn steps the machine once and starts what it asked for.
-func (r *run) turn(t core.Turn, effects *sync.WaitGroup) error {
-	r.done = r.m.Step(t)
+func (r *run) turn(t core.Turn, first bool, effects *sync.WaitGroup) error {
+	r.step(t, first)
 	for _, n := range r.x.Notes {
 		if r.d.o.OnNote != nil {
 			r.d.o.OnNote(n)
@@ -139,6 +148,26 @@ func (r *run) turn(t core.Turn, effects *sync.WaitGroup) error {
 		return fmt.Errorf("%w: it waits for nothing", ErrMachine)
 	}
 	return nil
+}
+
+// step steps the machine before the witness.
+func (r *run) step(t core.Turn, first bool) {
+	if r.w == nil {
+		r.done = r.m.Step(t)
+		return
+	}
+	over := false
+	defer func() {
+		if over {
+			return
+		}
+		why := recover()
+		r.w.Fell(&r.x, first, why)
+		panic(why)
+	}()
+	r.done = r.m.Step(t)
+	over = true
+	r.w.Turn(&r.x, first, r.done)
 }
 
 // Do performs one operation and waits for its reply, or until ctx ends (Unknown):
