@@ -26,8 +26,20 @@ var Excused = map[string]string{
 
 // Unreached is the boundaries that no run can be cut at, each with its reason. What
 // is listed here and is reached all the same is struck off (a test holds the list
-// to that).
-var Unreached = map[string]string{}
+// to that), and the tests that are named must stand.
+var Unreached = map[string]string{
+	"admin.sweep.drop:delete":                    "a chain is settled later than anything sent to it can land, so that its prefix is empty; core/admin.TestASlotThatComesBackIsSwept",
+	"duty.GCRewrite.Step:txn":                    "no duty arms a GC of a chain slot; core/duty.TestGCOfAChainSlot",
+	"duty.farAhead.look/farLoad:get":             "a marker dated beyond every honest clock needs one that is off by more than the skew; core/duty.TestAnIntentOfAWrongClockIsJudged",
+	"duty.farAhead.look/farMove:txn":             "as farLoad; core/duty.TestAMarkerOfAWrongClockIsDatedAnew",
+	"duty.losing.Step/losingCount:get":           "the models lose no object that was acknowledged; core/duty.TestEraOfALostSlot",
+	"duty.losing.Step/losingPage:scan":           "as losingCount; core/duty.TestEraOfALostSlot",
+	"duty.losing.Step/losingSplit:txn":           "as losingCount; core/duty.TestEraOfALostSlot",
+	"duty.losing.Step/losingStream:get":          "as losingCount; core/duty.TestEraOfALostSlot",
+	"protocol.Probe.Step/probeFooter:read-range": "a footer longer than a tail read has thousands of chunks, and a run's objects have few; core/protocol.TestProbeLargeFooter",
+	"protocol.Publish.Step/pubFooter:read-range": "as probeFooter; core/protocol.TestRewriteLargeFooter",
+	"protocol.ReadSlot.Step/slotRest:read-range": "as probeFooter; core/protocol.TestReadSlotTable",
+}
 
 // Rare is how many runs are enough that nothing is excused for being rare.
 const Rare = 1000

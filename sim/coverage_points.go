@@ -120,12 +120,12 @@ type Scout struct {
 // sightings are how many runs are remembered for one place.
 const sightings = 3
 
-// Saw takes note of a run, unless it was itself sent to cut somewhere.
+// Saw takes note of a run, if there is room in its plan for another place.
 func (sc *Scout) Saw(r *Report) {
 	if sc.point == nil {
 		sc.point = make([][]Config, len(boundaries.All()))
 	}
-	if r.given.At != (faults.Aim{}) {
+	if free := r.Plan; !free.CutAt(faults.Aim{Row: 1}) {
 		return
 	}
 	came := map[int]bool{}

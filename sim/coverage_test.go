@@ -1,6 +1,10 @@
 package sim_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"nova/faults"
@@ -95,6 +99,25 @@ func heldToUnreached(t *testing.T, c *sim.Count) {
 			t.Errorf("%s is excused (%s), and there is no such boundary", name, why)
 		case c.Points[i].Passed > 0:
 			t.Errorf("%s is excused (%s), and was reached %d times", name, why, c.Points[i].Passed)
+		}
+	}
+}
+
+// What no run reaches, a test of the machine does: the reason names it.
+func TestUnreachedHasTests(t *testing.T) {
+	for name, why := range sim.Unreached {
+		pkg, test, _ := strings.Cut(why[strings.LastIndexByte(why, ' ')+1:], ".")
+		files, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+		found := false
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || test != "" && bytes.Contains(text, []byte("func "+test+"(t *testing.T)"))
+		}
+		if err != nil || !found {
+			t.Errorf("%s: %s has no test %s", name, pkg, test)
 		}
 	}
 }
