@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nova/core"
 )
@@ -19,6 +20,7 @@ var Excused = map[string]string{
 	"note prefix-swept":      "a chain is settled later than anything sent to it can land; core/admin tests (C1) hold it",
 	"note reap-gc-armed":     "rare: an object must die in part within one run; scenarios/golden/duty-gc holds it",
 	"note gc-moved":          "rare, as reap-gc-armed",
+	"outcome out-of-range":   "rare: a fence must stand where a whole slot was expected; core/protocol tests hold it",
 	"note gc-abandoned":      "rare: a GC must lose its entry to another job; core/duty tests hold it",
 	"note probe-gc-worthy":   "rare, as reap-gc-armed",
 	"note publish-truncated": "rare: a lost race against a shorter window; scenarios/golden/crash-03 holds it",
@@ -48,10 +50,7 @@ const Rare = 1000
 // outcomes, notes (verdicts and each duty's work among them), faults, laws and
 // requests. From Rare runs on, only what no run can reach is excused.
 func (c *Count) Uncovered() []string {
-	out := slices.DeleteFunc(c.Missing(), func(what string) bool {
-		why, ok := Excused[what]
-		return ok && !(c.Runs >= Rare && len(why) > 4 && why[:4] == "rare")
-	})
+	out := c.Missing()
 	for o := range core.Outcome(core.Outcomes) {
 		n := int64(0)
 		for k := range c.Outcomes {
@@ -61,7 +60,10 @@ func (c *Count) Uncovered() []string {
 			out = append(out, "outcome "+o.String())
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(what string) bool {
+		why, ok := Excused[what]
+		return ok && !(c.Runs >= Rare && strings.HasPrefix(why, "rare"))
+	})
 }
 
 // Spread says how long runs were: the fewest effects, the median and the most.

@@ -121,3 +121,50 @@ func TestUnreachedHasTests(t *testing.T) {
 		}
 	}
 }
+
+// The end of a run of seeds fails where something was not reached, and says what.
+func TestCoverageFails(t *testing.T) {
+	plan := faults.Plan{}
+	var few sim.Coverage
+	few.Add(sim.Run(sim.Config{Seed: 2, Plan: &plan, Effects: 300, Scene: sim.Nova, Cover: true}))
+	end := func(c *sim.Coverage, whole bool) (string, bool) {
+		var b bytes.Buffer
+		ok, err := c.End(&b, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.String(), ok
+	}
+	if text, ok := end(&few, false); !ok || !strings.Contains(text, "rows stood at 0/12; points cut before 0/") {
+		t.Errorf("one run without faults, %v:\n%s", ok, text)
+	}
+	text, ok := end(&few, true)
+	for _, want := range []string{"fault late", "row lost-race", "sides of boundaries", "not cut: protocol.Resolve.Step:txn before, after, silent (passed "} {
+		if ok || !strings.Contains(text, want) {
+			t.Errorf("%v, and no word of %q:\n%s", ok, want, text)
+		}
+	}
+	few.Sum.Runs = sim.Enough // as if all of them had been like it
+	if text, ok := end(&few, false); ok || !strings.Contains(text, "uncovered: fault cut-before") || strings.Contains(text, "uncovered: law") {
+		t.Errorf("many runs without faults, %v:\n%s", ok, text)
+	}
+	whole := few
+	whole.Sum.Laws[sim.LawStrikes] = 1
+	for i := range whole.Sum.Faults {
+		whole.Sum.Faults[i] = 1
+	}
+	for i := range whole.Sum.Duties {
+		whole.Sum.Duties[i] = 1
+	}
+	if text, ok := end(&whole, false); !ok {
+		t.Errorf("every fault struck, and every duty worked:\n%s", text)
+	}
+	whole.Sum.Duties[3] = 0
+	if text, ok := end(&whole, false); ok || !strings.Contains(text, "uncovered: duty reap\n") {
+		t.Errorf("a duty never worked, %v:\n%s", ok, text)
+	}
+	whole.Sum.Duties[3], whole.Sum.Laws[sim.LawReader] = 1, 0
+	if text, ok := end(&whole, false); ok || !strings.Contains(text, "uncovered: law 4 reader\n") {
+		t.Errorf("a law was never evaluated, %v:\n%s", ok, text)
+	}
+}

@@ -113,8 +113,15 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 
 func TestSimRunsASeed(t *testing.T) {
 	code, out, errs := nova(t, "", "sim", "run", "--seeds", "3..5", "--effects", "300")
-	if code != 0 || !strings.Contains(out, "2 runs, ") || !strings.Contains(out, "; 0 broken") {
+	if code != 0 || !strings.Contains(out, "2 runs, ") || !strings.Contains(out, "; 0 broken") || !strings.Contains(out, "points cut before ") {
 		t.Errorf("%d\n%s%s", code, out, errs)
+	}
+	code, out, errs = nova(t, "", "sim", "run", "--seeds", "0..4", "--effects", "2000", "--at", "intent before put")
+	if code != 0 || !strings.Contains(out, "crash table: intent-before-put=") || strings.Contains(out, "intent-before-put=0") {
+		t.Errorf("at a row: %d\n%s%s", code, out, errs)
+	}
+	if code, out, errs = nova(t, "", "sim", "run", "--at", "nowhere"); code != 2 || !strings.Contains(errs, "no row of the crash table") {
+		t.Errorf("at no row: %d\n%s%s", code, out, errs)
 	}
 	code, out, errs = nova(t, "", "sim", "replay", "3", "--effects", "300")
 	if lines := strings.Count(out, "\n"); code != 0 || lines < 300 || !strings.Contains(out, "seed 3: ") {

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 func TestRunRefuses(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"walk"}, {"run", "-seeds", "5"}, {"run", "-seeds", "5..5"}, {"run", "-seeds", "x..5"},
-		{"run", "-known", "x"}, {"run", "-known", "1"}, {"run", "-plan", "x"}, {"run", "-nope"}, {"mutants", "-nope"}, {"mutants", "-only", "no-such-bug"},
+		{"run", "-known", "x"}, {"run", "-known", "1"}, {"run", "-plan", "x"}, {"run", "-at", "nowhere"}, {"run", "-nope"}, {"mutants", "-nope"}, {"mutants", "-only", "no-such-bug"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(args, &out, &errs); code != 2 || errs.Len() == 0 {
