@@ -15,6 +15,7 @@ func newAuditor() *cobra.Command {
 	var cl clusterFlags
 	var logs logFlags
 	var metrics metricsFlag
+	var record journalFlags
 	cfg := daemon.AuditorConfig{Tally: &daemon.Tally{}}
 	var cacheMiB int64
 	var mibPerSecond float64
@@ -40,6 +41,9 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 			if err == nil && cfg.ID == "" {
 				err = errors.New("--auditor is empty: give the auditor a name")
 			}
+			if err == nil {
+				err = record.check()
+			}
 			if err != nil {
 				return usage(c, err)
 			}
@@ -49,6 +53,10 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 				return err
 			}
 			defer func() { _ = on.close() }()
+			if on.Journal, err = record.open(log); err != nil {
+				return err
+			}
+			defer func() { _ = on.Journal.Close() }()
 			auditor, err := on.StartAuditor(cfg)
 			if err != nil {
 				return err
@@ -76,6 +84,7 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 	f.Float64Var(&mibPerSecond, "rewrite-mib-per-second", 0, "bytes that transit the process, at most (0: no bound)")
 	f.Float64Var(&cfg.RequestsPerSecond, "requests-per-second", 0, "requests to the stores, at most (0: as many as they take)")
 	metrics.register(f)
+	record.register(f)
 	cl.register(f)
 	logs.register(f, "info")
 	return c

@@ -32,6 +32,9 @@ It ends with 0 only if nothing leaked and nothing was lost.
 Kill it whenever you like and run it again with the same --data: it takes up
 where it was. An input that is in is only verified.
 
+What the machines are told and ask for is recorded under journal in the data
+directory (nova sim replay steps them through it again).
+
 The times are short (a read grace of seven seconds), so it takes about a minute.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {

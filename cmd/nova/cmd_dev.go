@@ -24,6 +24,9 @@ func newDev() *cobra.Command {
 until it is interrupted. Use it with nova stream from another terminal; metrics
 are at /metrics of the same address. Times are as short as in nova demo.
 
+What its machines are told and ask for is recorded under journal in the data
+directory, the last 64 MiB of it; see nova sim replay.
+
 What it prints lets other processes join: give them --local-dials.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
@@ -36,7 +39,9 @@ What it prints lets other processes join: give them --local-dials.`,
 				return err
 			}
 			d := &dev{on: on, tally: &daemon.Tally{}}
-			err = d.start()
+			if on.Journal, err = journalData(stack.Dir, log); err == nil {
+				err = d.start()
+			}
 			w := newWeb(log)
 			if err == nil {
 				var metrics, front http.Handler
@@ -65,7 +70,7 @@ What it prints lets other processes join: give them --local-dials.`,
 			end, cancel := graceful(ctx)
 			defer cancel()
 			w.shutdown(end)
-			return errors.Join(err, d.close(end), on.close())
+			return errors.Join(err, d.close(end), on.Journal.Close(), on.close())
 		}),
 	}
 	f := c.Flags()

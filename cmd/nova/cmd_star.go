@@ -18,6 +18,7 @@ func newStar() *cobra.Command {
 	var cl clusterFlags
 	var logs logFlags
 	var metrics metricsFlag
+	var record journalFlags
 	var id, class, listen string
 	var linger time.Duration
 	var slotMiB int64
@@ -47,6 +48,9 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 			if err == nil && (linger <= 0 || slotMiB < 1 || slotMiB > 1024) {
 				err = fmt.Errorf("--append-linger is %v and --slot-mib %d: give a time above zero and 1 to 1024 MiB", linger, slotMiB)
 			}
+			if err == nil {
+				err = record.check()
+			}
 			if err != nil {
 				return usage(c, err)
 			}
@@ -55,6 +59,10 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 				return err
 			}
 			defer func() { _ = on.close() }()
+			if on.Journal, err = record.open(log); err != nil {
+				return err
+			}
+			defer func() { _ = on.Journal.Close() }()
 			tally := &daemon.Tally{}
 			star, err := on.StartStar(daemon.StarConfig{ID: id, Class: of, Tally: tally, Batch: daemon.BatchLimits{Linger: linger, Slot: slotMiB << 20, Buffered: 8 * slotMiB << 20}})
 			if err != nil {
@@ -104,6 +112,7 @@ Every process of a cluster must be given the same buckets and the same dials.`,
 	f.DurationVar(&linger, "append-linger", 4*time.Millisecond, "how long a record waits for company in its slot")
 	f.Int64Var(&slotMiB, "slot-mib", 4, "size of a slot at which it is written at once, in MiB")
 	metrics.register(f)
+	record.register(f)
 	cl.register(f)
 	logs.register(f, "info")
 	return c

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"nova/core/keys"
 	"nova/prod/daemon"
 	"nova/prod/embedded"
+	"nova/prod/journal"
 	"nova/prod/s3store"
 )
 
@@ -35,6 +37,13 @@ var Buckets = [core.Classes][]string{core.Standard: {"nova-standard"}, core.Expr
 
 // Prefix is where a local cluster lives in its etcd.
 const Prefix = "nova/"
+
+// The machines of a cluster in a data directory are recorded, so that what went
+// wrong can be looked at: in JournalDir below it, in at most JournalCap bytes.
+const (
+	JournalDir = "journal"
+	JournalCap = 64 << 20
+)
 
 // OpenLocal opens the cluster on an embedded stack.
 func OpenLocal(ctx context.Context, stack *embedded.Stack, dials core.Dials, log *slog.Logger) (*daemon.Cluster, error) {
@@ -122,6 +131,10 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 		return nil, err
 	}
 	defer d.cluster.Close()
+	if d.cluster.Journal, err = journal.Open(journal.Config{Dir: filepath.Join(cfg.Data, JournalDir), Cap: JournalCap, Log: cfg.Log}); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.cluster.Journal.Close()) }()
 	if d.session, err = d.cluster.NewSession(d.tally); err != nil {
 		return nil, err
 	}
