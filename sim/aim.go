@@ -210,7 +210,7 @@ func (s *Sim) tallyMarks(p *Proc) {
 func (s *Sim) cutAtMark(p *Proc, e *pending) {
 	defer s.struck(faults.CutMark, e)()
 	s.Count.Laws[LawStrikes]++
-	s.logf(p, "FAULT", "%s at %s %s", faults.CutMark, e.at, &e.op)
+	s.logFault(faults.CutMark, e)
 	s.tally(faults.CutMark, e)
 	s.tallyMarks(p)
 	s.cut(p)

@@ -4,12 +4,28 @@ import (
 	"fmt"
 
 	"nova/core"
+	"nova/faults"
 )
+
+// silent reports whether nobody hears what happens: a line costs its digest only.
+func (s *Sim) silent() bool { return s.Log == nil && s.Watch == nil }
 
 // logf writes one line: the time, the process, what happened, and to what.
 func (s *Sim) logf(p *Proc, what, format string, args ...any) {
 	s.lines++
 	s.digest(what)
+	if s.silent() {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	s.write(p, what, text)
+	if s.Watch != nil {
+		s.happens(s.event(p, what, text))
+	}
+}
+
+// write writes one line of the log.
+func (s *Sim) write(p *Proc, what, text string) {
 	if s.Log == nil {
 		return
 	}
@@ -17,49 +33,78 @@ func (s *Sim) logf(p *Proc, what, format string, args ...any) {
 	if p != nil {
 		name = p.Name
 	}
-	fmt.Fprintf(s.Log, "%6d %9d %-14s %-8s %s\n", s.lines, s.now-Epoch, name, what, fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.Log, "%6d %9d %-14s %-8s %s\n", s.lines, s.now-Epoch, name, what, text)
 }
 
 // Logf lets a scene's clients write lines of their own.
 func (s *Sim) Logf(p *Proc, what, format string, args ...any) { s.logf(p, what, format, args...) }
 
 func (s *Sim) logOp(e *pending, what string) {
-	if s.Log == nil {
-		s.lines++
-		s.digest(what)
+	s.lines++
+	s.digest(what)
+	if s.silent() {
 		return
 	}
-	s.logf(e.p, what, "%s %s", e.at, &e.op)
+	s.write(e.p, what, fmt.Sprintf("%s %s", e.at, &e.op))
+	if s.Watch != nil {
+		s.told(e.p, what, e.at, &e.op, &core.Reply{})
+	}
 }
 
 func (s *Sim) logLand(p *Proc, at core.Path, op *core.Op, r *core.Reply) {
-	s.mark(uint64(op.Kind)<<8 | uint64(r.Outcome))
-	if s.Log == nil {
-		s.lines++
-		s.digest("land")
-		return
-	}
-	s.logf(p, "land", "%s %s -> %s", at, op, reply(r))
+	s.logDone(p, "land", at, op, r)
 }
 
 func (s *Sim) logLate(p *Proc, at core.Path, op *core.Op, r *core.Reply) {
-	s.mark(uint64(op.Kind)<<8 | uint64(r.Outcome))
-	if s.Log == nil {
-		s.lines++
-		s.digest("late")
-		return
-	}
-	s.logf(p, "late", "%s %s -> %s", at, op, reply(r))
+	s.logDone(p, "late", at, op, r)
 }
 
-func (s *Sim) logReply(e *pending) {
-	s.mark(e.serial)
-	if s.Log == nil {
-		s.lines++
-		s.digest("reply")
+// logDone writes that an operation has taken effect, or what came of it.
+func (s *Sim) logDone(p *Proc, what string, at core.Path, op *core.Op, r *core.Reply) {
+	s.mark(uint64(op.Kind)<<8 | uint64(r.Outcome))
+	s.lines++
+	s.digest(what)
+	if s.silent() {
 		return
 	}
-	s.logf(e.p, "reply", "%s %s %s", e.at, e.op.Kind, reply(&e.reply))
+	s.write(p, what, fmt.Sprintf("%s %s -> %s", at, op, reply(r)))
+	if s.Watch != nil {
+		s.told(p, what, at, op, r)
+	}
+}
+
+// logFault writes that a fault strikes an effect.
+func (s *Sim) logFault(k faults.Kind, e *pending) {
+	s.lines++
+	s.digest("FAULT")
+	if s.silent() {
+		return
+	}
+	s.write(e.p, "FAULT", fmt.Sprintf("%s at %s %s", k, e.at, &e.op))
+	if s.Watch != nil {
+		o := e.op
+		ev := s.event(e.p, "FAULT", k.String())
+		ev.Path, ev.Op = e.at.String(), &o
+		s.happens(ev)
+	}
+}
+
+// logReply writes that a reply is delivered; the event is nil if nobody watches.
+func (s *Sim) logReply(e *pending) (told *Event) {
+	s.mark(e.serial)
+	s.lines++
+	s.digest("reply")
+	if s.silent() {
+		return nil
+	}
+	s.write(e.p, "reply", fmt.Sprintf("%s %s %s", e.at, e.op.Kind, reply(&e.reply)))
+	if s.Watch == nil {
+		return nil
+	}
+	o, r := e.op, e.reply
+	told = s.event(e.p, "reply", fmt.Sprintf("%s %s", e.op.Kind, reply(&e.reply)))
+	told.Path, told.Op, told.Reply, told.Before = e.at.String(), &o, &r, s.state(e.p)
+	return s.happens(told)
 }
 
 // reply is a reply in a few words.
@@ -108,7 +153,7 @@ func (s *Sim) note(p *Proc, n *core.Note) {
 	if n.Kind == core.NoteDutyRun {
 		s.worked(n.Key)
 	}
-	if s.Log == nil {
+	if s.silent() {
 		s.lines++
 		s.digest("note")
 		return

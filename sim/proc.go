@@ -228,9 +228,12 @@ func (s *Sim) deliver(e *pending) {
 	s.forget(e)
 	s.Count.Effects++
 	s.Count.Outcomes[e.op.Kind][e.reply.Outcome]++
-	s.logReply(e)
+	told := s.logReply(e)
 	p.x.Now = p.Clock()
 	s.turn(p, p.x.Deliver(e.at, e.reply))
+	if told != nil {
+		told.After = s.state(p)
+	}
 	if s.passesMark(p, e) {
 		s.cutAtMark(p, e)
 	}

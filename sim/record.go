@@ -50,24 +50,24 @@ type ID struct {
 	N    int
 }
 
-// do is what a line says. The set is closed.
-type do uint8
+// Do is what a line says. The set is closed.
+type Do uint8
 
 const (
-	doAsk      do = iota + 1 // a client asks for something
-	doStart                  // a process starts
-	doLand                   // an effect lands, or is struck
-	doReply                  // its reply is delivered
-	doHold                   // its reply is kept for a process that stands still
-	doSlow                   // it is on its way for Num ms
-	doNudge                  // a wait ends after Num ms
-	doInFlight               // what a cut makes of it: Num 0 never lands, 1 lands, 2 lands later
-	doBack                   // a process that was cut is started again after Num ms
-	doStop                   // at the end, a star is cut instead of closed
-	doCalm                   // faults stop
-	doLeft                   // it had not moved when its process, or the run, ended
-	doEnd                    // the run ended
-	doMourn                  // when a process was cut, a client deletes what it led
+	DoAsk      Do = iota + 1 // a client asks for something
+	DoStart                  // a process starts
+	DoLand                   // an effect lands, or is struck
+	DoReply                  // its reply is delivered
+	DoHold                   // its reply is kept for a process that stands still
+	DoSlow                   // it is on its way for Num ms
+	DoNudge                  // a wait ends after Num ms
+	DoInFlight               // what a cut makes of it: Num 0 never lands, 1 lands, 2 lands later
+	DoBack                   // a process that was cut is started again after Num ms
+	DoStop                   // at the end, a star is cut instead of closed
+	DoCalm                   // faults stop
+	DoLeft                   // it had not moved when its process, or the run, ended
+	DoEnd                    // the run ended
+	DoMourn                  // when a process was cut, a client deletes what it led
 	dos
 )
 
@@ -76,23 +76,40 @@ var doNames = [dos]string{"?", "ask", "start", "land", "reply", "hold", "slow", 
 // Line is one choice.
 type Line struct {
 	At    core.Ms // true time, since Epoch
-	Do    do
+	Do    Do
 	ID    ID     // of the effect
 	Key   string // of the effect, as it was
-	Proc  string // doStart, doBack, doMourn: which process; doStop: which actor
-	Num   int64  // doStart: the number in its name
+	Proc  string // DoStart, DoBack, DoMourn: which process; DoStop: which actor
+	Num   int64  // DoStart: the number in its name
 	Fault faults.Kind
 	Args  []uint32 // what else was drawn about the fault
-	Early bool     // doLand, doInFlight: it was admitted as early as it could be
-	Reply bool     // doLand: its reply is delivered at once
-	Skews bool     // doStart: its clock is off, by Skew
+	Early bool     // DoLand, DoInFlight: it was admitted as early as it could be
+	Reply bool     // DoLand: its reply is delivered at once
+	Skews bool     // DoStart: its clock is off, by Skew
 	Skew  core.Ms
-	Mark  bool // doLand, doReply: what its turn noted ended the process as well
+	Mark  bool // DoLand, DoReply: what its turn noted ended the process as well
 	Ask   *Asked
 }
 
 // moves reports whether the line moves an effect.
-func (l *Line) moves() bool { return l.Do == doLand || l.Do == doReply || l.Do == doHold }
+func (l *Line) moves() bool { return l.Do == DoLand || l.Do == DoReply || l.Do == DoHold }
+
+// Of is the process that the line is about, or "".
+func (l *Line) Of() string {
+	if l.Proc != "" {
+		return l.Proc
+	}
+	return l.ID.Proc
+}
+
+// Actor is the actor that the line is about, or that is asked, or "".
+func (l *Line) Actor() string {
+	if l.Ask != nil && l.Ask.Star != "" {
+		return l.Ask.Star
+	}
+	name, _, _ := strings.Cut(l.Of(), "/")
+	return name
+}
 
 // Noun is a key without its numbers.
 func Noun(key string) string {
@@ -177,14 +194,14 @@ func (r *recorder) add(s *Sim, l *Line) *Line {
 }
 
 // about adds a line about an effect.
-func (r *recorder) about(s *Sim, d do, e *pending) *Line {
+func (r *recorder) about(s *Sim, d Do, e *pending) *Line {
 	return r.add(s, &Line{Do: d, ID: e.id, Key: e.key})
 }
 
 // end closes the record.
 func (r *recorder) end(s *Sim) *Record {
 	r.Sum, r.Breach = s.sum, s.breach
-	r.add(s, &Line{Do: doEnd})
+	r.add(s, &Line{Do: DoEnd})
 	for _, p := range s.procs {
 		r.leaves(s, p)
 	}
@@ -203,7 +220,7 @@ func (r *recorder) leaves(s *Sim, p *Proc) {
 	for _, e := range p.pend {
 		own := e.op.Kind == core.KWait || e.op.Kind == core.KTake
 		if !e.dead && (e.ready >= 0 || !own) {
-			r.about(s, doLeft, e)
+			r.about(s, DoLeft, e)
 		}
 	}
 }
@@ -216,10 +233,10 @@ func (s *Sim) moves(e *pending) {
 	if s.rec == nil {
 		return
 	}
-	d := doLand
+	d := DoLand
 	if e.stage == landed {
-		if d = doReply; e.p.paused {
-			d = doHold
+		if d = DoReply; e.p.paused {
+			d = DoHold
 		}
 	}
 	s.rec.now = s.rec.about(s, d, e)
@@ -296,7 +313,7 @@ func (s *Sim) inFlight(e *pending) (n int, after func()) {
 	}
 	var into *[]uint32
 	if s.rec != nil {
-		e.line = s.rec.about(s, doInFlight, e)
+		e.line = s.rec.about(s, DoInFlight, e)
 		e.line.Num = int64(n)
 		into = &e.line.Args
 	}
@@ -318,7 +335,7 @@ func (s *Sim) named(p *Proc) {
 	}
 	p.Name = name + "#" + strconv.Itoa(n)
 	if s.rec != nil {
-		p.line = s.rec.add(s, &Line{Do: doStart, Proc: p.id, Num: int64(n)})
+		p.line = s.rec.add(s, &Line{Do: DoStart, Proc: p.id, Num: int64(n)})
 	}
 }
 
@@ -352,7 +369,7 @@ func (s *Sim) comesBack(p *Proc) (wait core.Ms, yes bool) {
 		}
 	}
 	if yes && s.rec != nil {
-		s.rec.add(s, &Line{Do: doBack, Proc: p.id, Num: int64(wait)})
+		s.rec.add(s, &Line{Do: DoBack, Proc: p.id, Num: int64(wait)})
 	}
 	return wait, yes
 }
@@ -365,7 +382,7 @@ func (s *Sim) cutsAtEnd(a Actor) (yes bool) {
 		yes = s.tape.Choose(3) == 2
 	}
 	if yes && s.rec != nil {
-		s.rec.add(s, &Line{Do: doStop, Proc: a.Name()})
+		s.rec.add(s, &Line{Do: DoStop, Proc: a.Name()})
 	}
 	return yes
 }
@@ -378,7 +395,7 @@ func (s *Sim) slowed(e *pending) (d core.Ms) {
 		d = s.delay(e)
 	}
 	if d > 0 && s.rec != nil {
-		s.rec.about(s, doSlow, e).Num = int64(d)
+		s.rec.about(s, DoSlow, e).Num = int64(d)
 	}
 	return d
 }
@@ -394,7 +411,7 @@ func (s *Sim) nudged(e *pending, left int) (d core.Ms) {
 		d = core.Ms(s.tape.Choose(left))
 	}
 	if d >= 0 && s.rec != nil {
-		s.rec.about(s, doNudge, e).Num = int64(d)
+		s.rec.about(s, DoNudge, e).Num = int64(d)
 	}
 	return d
 }

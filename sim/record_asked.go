@@ -162,8 +162,11 @@ func requestNamed(name string) (request, bool) {
 
 // asks notes a request.
 func (s *Sim) asks(a *Asked) *Asked {
+	if s.Watch != nil {
+		s.happens(&Event{What: "ask", Text: a.String(), Ask: a})
+	}
 	if s.rec != nil {
-		s.rec.add(s, &Line{Do: doAsk, Ask: a})
+		s.rec.add(s, &Line{Do: DoAsk, Ask: a})
 	}
 	return a
 }
@@ -250,7 +253,7 @@ func (w *Workload) mourns(p *Proc, st *streamOf, cut bool) (d *Asked) {
 	}
 	if d != nil && s.rec != nil {
 		d.Verb, d.Stream = reqDelete.String(), s.rec.made[st.id]
-		s.rec.add(s, &Line{Do: doMourn, Proc: p.id, Ask: d})
+		s.rec.add(s, &Line{Do: DoMourn, Proc: p.id, Ask: d})
 	}
 	return d
 }

@@ -17,23 +17,32 @@ type Replayed struct {
 // Replay runs a record again: from its tape, and where that is another run by now,
 // by identity. The log, if not nil, is that of the run which the report is about.
 func Replay(rec *Record, scene func(*Sim), log io.Writer) *Replayed {
+	return Watched(rec, scene, log, nil, false)
+}
+
+// Watched is Replay with a watcher of that run, and if it wants them, the states of
+// processes.
+func Watched(rec *Record, scene func(*Sim), log io.Writer, watch func(*Event), states bool) *Replayed {
 	same := func(r *Report) *Replayed {
 		x := &Replayed{Report: r, Identical: r.Sum == rec.Sum}
 		x.Same = r.Breach != nil && rec.Breach != nil && r.Breach.Law == rec.Breach.Law
 		return x
 	}
+	heard := func(c Config) Config {
+		c.Log, c.Watch, c.States = log, watch, states
+		return c
+	}
 	if rec.Tape != nil {
 		plan, dials := rec.Plan, rec.Dials
 		c := Config{Seed: rec.Seed, Plan: &plan, Choices: rec.Tape, Dials: &dials, Effects: rec.Effects, Instant: rec.Instant, Scene: scene}
 		if x := same(Guarded(c)); x.Identical {
-			if log != nil {
-				c.Log = log
-				Guarded(c)
+			if log != nil || watch != nil {
+				Guarded(heard(c))
 			}
 			return x
 		}
 	}
-	return same(Guarded(Config{Script: rec, Scene: scene, Log: log}))
+	return same(Guarded(heard(Config{Script: rec, Scene: scene})))
 }
 
 // Says is what the replay came to in words.

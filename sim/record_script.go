@@ -45,6 +45,7 @@ var nowhere = places{nil, -1, -1}
 
 // Fit says how far a record still fits the code that replays it.
 type Fit struct {
+	Reached int      // how many lines of the record were come by
 	Lines   int      // of the record that name something that moves, or is asked
 	Late    int      // that fit later than they stand
 	Missing []string // that fitted never
@@ -91,36 +92,36 @@ func newScript(r *Record) *script {
 	}
 	for i, l := range r.Lines {
 		switch l.Do {
-		case doLand:
+		case DoLand:
 			p := place(l.ID)
 			p.land = append(p.land, i)
-		case doReply:
+		case DoReply:
 			place(l.ID).reply = i
-		case doHold:
+		case DoHold:
 			place(l.ID).hold = i
-		case doLeft:
+		case DoLeft:
 			p := place(l.ID)
 			p.land = append(p.land, i)
 			if p.reply < 0 {
 				p.reply = i
 			}
-		case doInFlight:
+		case DoInFlight:
 			sc.inFlight[l.ID] = l
-		case doSlow:
+		case DoSlow:
 			sc.slow[l.ID] = l.Num
-		case doNudge:
+		case DoNudge:
 			sc.nudge[l.ID] = l.Num
-		case doStart:
+		case DoStart:
 			sc.starts[l.Proc] = l
 			sc.highest = max(sc.highest, int(l.Num))
-		case doBack:
+		case DoBack:
 			sc.back[l.Proc] = l
-		case doMourn:
+		case DoMourn:
 			sc.mourned[l.Proc] = append(sc.mourned[l.Proc], l.Ask)
-		case doStop:
+		case DoStop:
 			sc.stops[l.Proc] = true
 		}
-		if l.moves() || l.Do == doAsk {
+		if l.moves() || l.Do == DoAsk {
 			sc.fit.Lines++
 		}
 	}
@@ -153,13 +154,13 @@ var dull = &Line{Reply: true}
 func (sc *script) decides(e *pending) {
 	e.fate = dull
 	if e.stage == landed {
-		if i := e.places.reply; i >= 0 && sc.Lines[i].Do == doReply {
+		if i := e.places.reply; i >= 0 && sc.Lines[i].Do == DoReply {
 			e.fate = sc.Lines[i]
 		}
 		return
 	}
 	if ls := e.places.land; len(ls) > 0 {
-		if l := sc.Lines[ls[0]]; l.Do == doLand {
+		if l := sc.Lines[ls[0]]; l.Do == DoLand {
 			e.fate = l
 		}
 		e.places.land = ls[1:]
@@ -209,7 +210,7 @@ func (sc *script) calm(s *Sim) bool {
 	if l == nil {
 		return true
 	}
-	if l.Do != doCalm && l.Do != doEnd || s.now < Epoch+l.At {
+	if l.Do != DoCalm && l.Do != DoEnd || s.now < Epoch+l.At {
 		return false
 	}
 	sc.at++
@@ -219,7 +220,7 @@ func (sc *script) calm(s *Sim) bool {
 // want is the next line that is to be done, or nil: there is none.
 func (sc *script) want() *Line {
 	for ; sc.at < len(sc.Lines); sc.at++ {
-		if l := sc.Lines[sc.at]; l.moves() || l.Do == doAsk || l.Do == doCalm || l.Do == doEnd {
+		if l := sc.Lines[sc.at]; l.moves() || l.Do == DoAsk || l.Do == DoCalm || l.Do == DoEnd {
 			return l
 		}
 	}
@@ -229,7 +230,7 @@ func (sc *script) want() *Line {
 // step does the next thing, as Sim.step does.
 func (sc *script) step(s *Sim) bool {
 	w := sc.want()
-	if w != nil && w.Do == doAsk && Epoch+w.At <= s.now {
+	if w != nil && w.Do == DoAsk && Epoch+w.At <= s.now {
 		sc.at++
 		if why := sc.ask(s, w.Ask); why != "" {
 			sc.misses(w, why)
@@ -251,7 +252,7 @@ func (sc *script) step(s *Sim) bool {
 		return true
 	}
 	if w.moves() {
-		if e := sc.seen[w.ID]; e != nil && !e.dead && e.ready >= 0 && (e.stage == landed) == (w.Do != doLand) {
+		if e := sc.seen[w.ID]; e != nil && !e.dead && e.ready >= 0 && (e.stage == landed) == (w.Do != DoLand) {
 			sc.at++
 			s.now = max(s.now, Epoch+w.At)
 			sc.last = e.p
@@ -263,7 +264,7 @@ func (sc *script) step(s *Sim) bool {
 		s.now = max(s.now, s.timers[0].at)
 		return true
 	}
-	if w.moves() || w.Do == doEnd && s.now >= Epoch+w.At {
+	if w.moves() || s.now >= Epoch+w.At && (w.Do == DoEnd || !s.faulty) {
 		sc.at++ // what is not there will be loose when it comes
 		return true
 	}
@@ -290,8 +291,9 @@ func (sc *script) misses(l *Line, why string) {
 
 // fits says in the end how far the record fitted.
 func (sc *script) fits() *Fit {
+	sc.fit.Reached = sc.at
 	for i, l := range sc.Lines {
-		if i >= sc.at || l.Do != doLand {
+		if i >= sc.at || l.Do != DoLand {
 			continue
 		}
 		if sc.seen[l.ID] == nil {

@@ -72,26 +72,26 @@ func (r *Record) Encode() []byte {
 func (l *Line) String() string {
 	b := []string{strconv.FormatInt(int64(l.At), 10), doNames[l.Do]}
 	switch l.Do {
-	case doAsk:
+	case DoAsk:
 		return strings.Join(append(b, l.Ask.String()), " ")
-	case doStart:
+	case DoStart:
 		b = append(b, bare(l.Proc), "number="+strconv.FormatInt(l.Num, 10))
 		if l.Skews {
 			b = append(b, "skew="+strconv.FormatInt(int64(l.Skew), 10))
 		}
-	case doBack:
+	case DoBack:
 		b = append(b, bare(l.Proc), "after="+strconv.FormatInt(l.Num, 10))
-	case doStop:
+	case DoStop:
 		b = append(b, bare(l.Proc))
-	case doMourn:
+	case DoMourn:
 		b = append(b, bare(l.Proc), l.Ask.String())
-	case doCalm, doEnd:
+	case DoCalm, DoEnd:
 	default:
 		b = append(b, bare(l.ID.Proc), l.ID.Path, l.ID.Kind.String(), bare(l.Key), "~"+strconv.Itoa(l.ID.N))
 		switch l.Do {
-		case doSlow, doNudge:
+		case DoSlow, DoNudge:
 			b = append(b, "ms="+strconv.FormatInt(l.Num, 10))
-		case doInFlight:
+		case DoInFlight:
 			b = append(b, "becomes="+strconv.FormatInt(l.Num, 10))
 		}
 		if l.Fault != faults.None {
@@ -268,7 +268,7 @@ func parseLine(w []string) (l *Line, err error) {
 	if len(w) < 2 {
 		return nil, bad
 	}
-	for d := doAsk; d < dos; d++ {
+	for d := DoAsk; d < dos; d++ {
 		if doNames[d] == w[1] {
 			l.Do = d
 		}
@@ -277,11 +277,11 @@ func parseLine(w []string) (l *Line, err error) {
 	switch l.Do {
 	case 0:
 		return nil, bad
-	case doAsk:
+	case DoAsk:
 		l.Ask, err = parseAsked(rest)
 		return l, err
-	case doCalm, doEnd:
-	case doStart, doBack, doStop:
+	case DoCalm, DoEnd:
+	case DoStart, DoBack, DoStop:
 		if len(rest) < 1 {
 			return nil, bad
 		}
@@ -289,7 +289,7 @@ func parseLine(w []string) (l *Line, err error) {
 			return nil, bad
 		}
 		rest = rest[1:]
-	case doMourn:
+	case DoMourn:
 		if len(rest) < 1 {
 			return nil, bad
 		}
@@ -345,10 +345,10 @@ func (l *Line) flag(f string) bool {
 		}
 	case err != nil || num > 1<<40 || num < -1<<40:
 		return false
-	case key == "skew" && l.Do == doStart:
+	case key == "skew" && l.Do == DoStart:
 		l.Skews, l.Skew = true, core.Ms(num)
-	case key == "number" && l.Do == doStart, key == "after" && l.Do == doBack,
-		key == "ms" && (l.Do == doSlow || l.Do == doNudge), key == "becomes" && l.Do == doInFlight:
+	case key == "number" && l.Do == DoStart, key == "after" && l.Do == DoBack,
+		key == "ms" && (l.Do == DoSlow || l.Do == DoNudge), key == "becomes" && l.Do == DoInFlight:
 		l.Num = num
 	default:
 		return false

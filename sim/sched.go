@@ -46,7 +46,7 @@ func (s *Sim) run() {
 // over reports whether it is time for the faults to stop.
 func (s *Sim) over() bool {
 	if s.script != nil {
-		return s.script.calm(s)
+		return s.script.calm(s) || s.Count.Effects >= int64(s.Config.Effects)
 	}
 	return s.Count.Effects >= int64(s.Config.Effects)
 }
@@ -56,7 +56,7 @@ func (s *Sim) over() bool {
 func (s *Sim) calm() {
 	s.faulty = false
 	if s.rec != nil {
-		s.rec.add(s, &Line{Do: doCalm})
+		s.rec.add(s, &Line{Do: DoCalm})
 	}
 	s.logf(nil, "calm", "faults stop")
 	s.metaDown, s.slow = false, ""
@@ -85,7 +85,10 @@ func (s *Sim) settle() {
 	left := "nothing yet"
 	for s.breach == nil && s.now < end {
 		next := s.now + 500
-		for s.breach == nil && s.now < next && s.step() {
+		for s.breach == nil && s.now < next {
+			if !s.step() {
+				s.now = next // nothing moves any more, and nobody is left: time goes by all the same
+			}
 		}
 		s.Count.Laws[LawDrains]++
 		if left = s.clients.Drained(s); left == "" {
@@ -292,6 +295,7 @@ func (s *Sim) changed(op *core.Op) {
 		return
 	}
 	s.Count.Changes += int64(len(s.W.Changes))
+	s.track(op)
 	s.Laws.Changed(s, op, s.W.Changes)
 	s.W.Changes = s.W.Changes[:0]
 }

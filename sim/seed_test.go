@@ -24,7 +24,7 @@ var (
 	runsFlag    = flag.Int("runs", 0, "how many seeds to run (0: one, if -seed is given; else a few)")
 	effectsFlag = flag.Int("effects", 0, "effects of a run before its faults stop (0: the default)")
 	planFlag    = flag.String("plan", "", "the fault plan, instead of the seed's own")
-	shrinkFlag  = flag.Int("shrink", 0, "before a story of a breach is printed, shorten it with so many runs")
+	recordFlag  = flag.String("record", "", "write the record of every run that breaks a law into this folder")
 	linesFlag   = flag.Int("lines", 400, "lines of the story that are printed")
 )
 
@@ -79,6 +79,7 @@ func TestSeed(t *testing.T) {
 				if r.Breach != nil {
 					bad++
 					kinds.add(seed, r)
+					written(t, config(t, seed))
 				}
 				mu.Unlock()
 			}
@@ -121,11 +122,6 @@ func TestSeedsRepeat(t *testing.T) {
 func story(t *testing.T, seed uint64) {
 	var log bytes.Buffer
 	c := config(t, seed)
-	if *shrinkFlag > 0 {
-		if r := sim.Run(c); r.Breach != nil {
-			c, _ = shrink.Shrink(c, r, *shrinkFlag)
-		}
-	}
 	c.Log = &log
 	r := sim.Run(c)
 	if testing.Verbose() || r.Breach != nil {
@@ -136,8 +132,20 @@ func story(t *testing.T, seed uint64) {
 		fmt.Print(r.Count.String())
 	}
 	if r.Breach != nil {
-		t.Errorf("seed %d: %v\n    repeat it: %s", seed, r.Breach, r.Again())
+		t.Errorf("seed %d: %v\n    repeat it: %s%s", seed, r.Breach, r.Again(), written(t, c))
 	}
+}
+
+// written runs what broke a law again, and writes its record, if a folder is given.
+func written(t *testing.T, c sim.Config) string {
+	if *recordFlag == "" {
+		return ""
+	}
+	path, err := sim.Recorded(c).Record.Write(*recordFlag)
+	if err != nil {
+		t.Error(err)
+	}
+	return "\n    its record: " + path
 }
 
 // breaches groups what was found: breaches that differ in their numbers only are

@@ -25,6 +25,8 @@ type Config struct {
 	Laws    bool         // evaluate the laws after every change
 	Script  *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
 	Record  bool         // make a record of the run
+	Watch   func(*Event) // is told everything that happens; it must change nothing
+	States  bool         // and the states of processes
 	Cover   bool         // tell which boundary each effect comes from: Count.Points and Count.Rows
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)
@@ -80,6 +82,7 @@ type Sim struct {
 	rec      *recorder      // nil: the run is not recorded
 	script   *script        // nil: the run is not a replay by identity
 	startsOf map[string]int // of each actor; never ranged over
+	tracked  []world.Change // of the operation that lands now, for its event
 }
 
 // Epoch is the true time at which a run begins.
@@ -118,7 +121,7 @@ func newSim(c Config) *Sim {
 	s.style = style(s.tape.Choose(int(styles)))
 	s.busy = 2 + s.tape.Choose(20)
 	s.skewFrom = -core.Ms(s.tape.Choose(int(s.Dials.Skew) + 1))
-	if c.Record {
+	if c.Record || c.Watch != nil {
 		s.rec = newRecorder(s)
 	}
 	return s
@@ -139,11 +142,11 @@ func (s *Sim) scripted(c Config) *Sim {
 	s.tape.script = true
 	s.Seed, s.Plan, s.Dials = r.Seed, r.Plan, r.Dials
 	if s.Instant = r.Instant || c.Instant; s.Config.Effects == 0 {
-		s.Config.Effects = max(r.Effects, 20_000, len(r.Lines))
+		s.Config.Effects = max(r.Effects, len(r.Lines)+20_000)
 	}
 	s.Stores = stores()
 	s.world(r.Dialect)
-	if c.Record {
+	if c.Record || c.Watch != nil {
 		s.rec = newRecorder(s)
 	}
 	return s

@@ -103,7 +103,7 @@ func (s *Sim) flake(e *pending) faults.Kind {
 func (s *Sim) hit(k faults.Kind, e *pending) {
 	defer s.struck(k, e)()
 	s.Count.Laws[LawStrikes]++
-	s.logf(e.p, "FAULT", "%s at %s %s", k, e.at, &e.op)
+	s.logFault(k, e)
 	s.tally(k, e)
 	switch k {
 	case faults.CutBefore, faults.CutUpload:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 
 	"nova/faults"
 	"nova/sim"
-	"nova/sim/shrink"
 )
 
 func newSim() *cobra.Command {
@@ -68,8 +66,8 @@ func (s *simFlags) config(seed uint64) (sim.Config, error) {
 
 func newSimRun() *cobra.Command {
 	var flags simFlags
+	var o simRun
 	var seeds string
-	var all, cover bool
 	c := &cobra.Command{
 		Use:   "run [--seeds A..B]",
 		Short: "Run seeds, and stop at the first that breaks a law",
@@ -92,79 +90,18 @@ it repeats runs that came by places where none was cut, cuts them there, and exi
 			if err != nil {
 				return usage(c, err)
 			}
-			return runSeeds(ctx, c.OutOrStdout(), cfg, from, to, all, cover)
+			return o.seeds(ctx, c.OutOrStdout(), c.ErrOrStderr(), cfg, from, to)
 		}),
 	}
 	f := c.Flags()
 	f.StringVar(&seeds, "seeds", "0..100", "a seed, or A..B: from A up to, not including, B")
-	f.BoolVar(&all, "all", false, "go on after a law was broken")
-	f.BoolVar(&cover, "cover", false, "fail where something was not reached")
+	f.BoolVar(&o.all, "all", false, "go on after a law was broken")
+	f.BoolVar(&o.cover, "cover", false, "fail where something was not reached")
+	f.StringVar(&o.record, "record", "records", "the folder into which the record of a run that breaks a law is written (none: nowhere)")
+	f.StringVar(&o.page, "html", "", "write a run as a page: the first that breaks a law, else the last")
+	f.BoolVar(&o.progress, "progress", false, "say on stderr how far it has come")
 	flags.register(f)
 	return c
-}
-
-// oneSeed makes a command whose argument is a seed.
-func oneSeed(c *cobra.Command, flags *simFlags, run func(out io.Writer, cfg sim.Config) error) *cobra.Command {
-	c.Args = args(cobra.ExactArgs(1))
-	c.RunE = action(func(_ context.Context, c *cobra.Command, given []string) error {
-		seed, err := strconv.ParseUint(given[0], 10, 64)
-		if err != nil {
-			return usage(c, fmt.Errorf("%q is no seed: give a number", given[0]))
-		}
-		cfg, err := flags.config(seed)
-		if err != nil {
-			return usage(c, err)
-		}
-		return run(c.OutOrStdout(), cfg)
-	})
-	flags.register(c.Flags())
-	return c
-}
-
-func newSimReplay() *cobra.Command {
-	return oneSeed(&cobra.Command{Use: "replay SEED", Short: "Run one seed and print every event of it"}, &simFlags{}, func(out io.Writer, cfg sim.Config) error {
-		b := bufio.NewWriter(out)
-		cfg.Log = b
-		r := sim.Run(cfg)
-		if err := b.Flush(); err != nil {
-			return err
-		}
-		return verdictOf(out, r)
-	})
-}
-
-func newSimShrink() *cobra.Command {
-	var tries int
-	c := oneSeed(&cobra.Command{
-		Use:   "shrink SEED",
-		Short: "Look for the shortest run that breaks what a seed breaks",
-		Long: `Runs a seed that breaks a law, and draws shorter runs with fewer kinds of fault
-that break the same law in the same words. It prints the shortest, and how to run
-it again.`,
-	}, &simFlags{}, func(out io.Writer, cfg sim.Config) error {
-		r := sim.Run(cfg)
-		if r.Breach == nil {
-			_, err := fmt.Fprintf(out, "seed %d breaks no law: there is nothing to shrink\n", cfg.Seed)
-			return err
-		}
-		short, found := shrink.Shrink(cfg, r, tries)
-		fmt.Fprintf(out, "from %d lines to %d; again: nova sim replay %d --effects %d --instant=%v --plan %q\n", r.Lines, found.Lines, short.Seed, short.Effects, short.Instant, found.Plan.String())
-		return verdictOf(out, found)
-	})
-	c.Flags().IntVar(&tries, "tries", 2000, "runs to draw")
-	return c
-}
-
-// verdictOf says what came of one run.
-func verdictOf(out io.Writer, r *sim.Report) error {
-	if r.Breach == nil {
-		_, err := fmt.Fprintf(out, "seed %d: %d effects, every law holds\n", r.Seed, r.Count.Effects)
-		return err
-	}
-	if _, err := fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\n", r.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What); err != nil {
-		return err
-	}
-	return exit(1)
 }
 
 // parseSeeds reads "A..B" or "A".
@@ -180,39 +117,74 @@ func parseSeeds(s string) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// runSeeds runs seeds in order.
-func runSeeds(ctx context.Context, out io.Writer, cfg sim.Config, from, to uint64, all, cover bool) error {
+// simRun is how seeds are run.
+type simRun struct {
+	all, cover, progress bool
+	record, page         string
+}
+
+// broke writes the record of a run that has broken a law.
+func (o *simRun) broke(out io.Writer, c sim.Config, r *sim.Report) error {
+	fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: nova sim replay %d --plan %q, or %s\n", c.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What, c.Seed, r.Plan.String(), r.Again())
+	if o.record == "" {
+		return nil
+	}
+	path, err := sim.Recorded(c).Record.Write(o.record)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "its record: %s (nova sim replay, nova sim shrink)\n", path)
+	}
+	return err
+}
+
+// seeds runs seeds in order.
+func (o *simRun) seeds(ctx context.Context, out, errs io.Writer, cfg sim.Config, from, to uint64) error {
+	var failed error
+	var shown sim.Config // what the page shows
+	p := newSimProgress(errs, o.progress, to-from)
 	var reached sim.Coverage
 	broken := 0
-	goes := func() bool { return ctx.Err() == nil && (broken == 0 || all) }
+	goes := func() bool { return ctx.Err() == nil && failed == nil && (broken == 0 || o.all) }
 	do := func(c sim.Config) {
 		if !goes() {
 			return
 		}
-		r := sim.Run(c)
+		r := sim.Guarded(c)
 		reached.Add(r)
+		if broken == 0 {
+			shown = c
+		}
 		if r.Breach != nil {
 			broken++
-			fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: nova sim replay %d --plan %q, or %s\n", c.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What, c.Seed, r.Plan.String(), r.Again())
+			failed = o.broke(out, c, r)
 		}
+		p.ran(&reached.Sum, broken)
 	}
 	cfg.Cover = true
 	for cfg.Seed = from; cfg.Seed < to && goes(); cfg.Seed++ {
 		do(cfg)
 	}
-	if cover && goes() {
+	if o.cover && goes() {
 		reached.Steer(cfg, do)
+	}
+	p.end()
+	if failed != nil {
+		return failed
+	}
+	if o.page != "" && reached.Sum.Runs > 0 {
+		if err := writePage(out, o.page, sim.Recorded(shown).Record); err != nil {
+			return err
+		}
 	}
 	sum := &reached.Sum
 	fmt.Fprintf(out, "%d runs, %d effects, %d turns, %d changes; %d broken\n", sum.Runs, sum.Effects, sum.Turns, sum.Changes, broken)
 	if err := ctx.Err(); err != nil {
 		return errors.New("interrupted")
 	}
-	whole, err := reached.End(out, cover)
+	whole, err := reached.End(out, o.cover)
 	if err != nil {
 		return err
 	}
-	if own := cfg.Plan == nil && cfg.Effects == 0 && cfg.At == (faults.Aim{}); broken > 0 || !whole && (own || cover) {
+	if own := cfg.Plan == nil && cfg.Effects == 0 && cfg.At == (faults.Aim{}); broken > 0 || !whole && (own || o.cover) {
 		return exit(1)
 	}
 	return nil

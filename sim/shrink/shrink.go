@@ -1,51 +1,141 @@
 // Package shrink looks for the shortest story of a breach.
 //
-// Cutting pieces out of a run's tape hardly ever leaves the same breach: every
-// choice after the cut means something else. Seeds are cheap, though, and short
-// runs are cheaper: so it draws other runs, each no longer than the shortest that
-// was found so far, with fewer kinds of fault that strike more often, and keeps
-// whatever breaks the same law in the same words.
+// It takes choices out of a record, in pieces that halve: faults, whole actors,
+// requests, restarts, and the order in which effects moved. What is left out goes by
+// default when the record is replayed: nothing strikes it, a process runs on as long
+// as it can, the oldest goes first. A piece is gone for good if the run without it
+// breaks the same law.
 package shrink
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"nova/faults"
 	"nova/sim"
 )
 
-// Shrink tries so many runs, and returns the shortest that breaks what r breaks,
-// with the configuration that repeats it. Run(c) returned r.
-func Shrink(c sim.Config, r *sim.Report, tries int) (sim.Config, *sim.Report) {
-	plan := r.Plan
-	c.Plan, c.Log, c.Choices = &plan, nil, nil
-	kind, rng := Kind(r.Breach), rand.New(rand.NewPCG(c.Seed, 0))
-	for range tries {
-		n := c
-		n.Seed = rng.Uint64() >> 32
-		p := fewer(plan, rng)
-		n.Plan = &p
-		// What breaks at the end of a run needs work to be done before it; what
-		// breaks at once has to break sooner.
-		n.Effects = max(50, int(r.Count.Effects))
-		n.Instant = r.Breach.Law != sim.LawDrains
-		if !n.Instant {
-			n.Effects = 50 + rng.IntN(max(1, min(4000, n.Effects)))
-		}
-		if x := sim.Run(n); x.Breach != nil && x.Lines < r.Lines && Kind(x.Breach) == kind {
-			c, r, plan = n, x, p
-		}
-	}
-	return c, r
+// Options bound the search.
+type Options struct {
+	Scene  func(*sim.Sim)
+	Budget time.Duration // 0: a minute
+	Runs   int           // 0: 20,000
+	Log    io.Writer     // one line a pass, if not nil
 }
 
-var numbers = regexp.MustCompile("[0-9a-f]*[0-9][0-9a-f]*")
+// Count is how much a record says, by what it says.
+type Count struct {
+	Actors, Clients, Faults, Restarts, Moves int
+}
 
-// Kind is a breach without its numbers: two that differ in nothing else are of one
-// kind.
-func Kind(b *sim.Breach) string {
-	return b.Law.String() + ": " + numbers.ReplaceAllString(b.What, "#")
+func (c Count) String() string {
+	return fmt.Sprintf("%d actors, %d requests, %d faults, %d restarts, %d moves", c.Actors, c.Clients, c.Faults, c.Restarts, c.Moves)
+}
+
+// Counts counts what a record says.
+func Counts(r *sim.Record) (c Count) {
+	c.Actors = len(r.Actors)
+	for _, l := range r.Lines {
+		switch {
+		case l.Do == sim.DoAsk:
+			c.Clients++
+		case l.Do == sim.DoBack:
+			c.Restarts++
+		case strikes(l):
+			c.Faults++
+		case moves(l):
+			c.Moves++
+		}
+	}
+	return c
+}
+
+// ErrHolds is returned for a record whose replay breaks no law, or another one.
+var ErrHolds = errors.New("the replay does not break the law that the record breaks")
+
+// Shrink returns a record of the same breach that says less, its replay, and how
+// many runs it took. The record's own law is the oracle: by its number.
+func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
+	if rec.Breach == nil {
+		return nil, nil, 0, fmt.Errorf("%w: the record has none", ErrHolds)
+	}
+	if o.Budget == 0 {
+		o.Budget = time.Minute
+	}
+	if o.Runs == 0 {
+		o.Runs = 20_000
+	}
+	s := &search{o: o, until: time.Now().Add(o.Budget)}
+	if len(rec.Lines) > long {
+		rec = s.shorter(rec)
+	}
+	r := *rec
+	r.Tape, r.Lines = nil, slices.Clone(rec.Lines)
+	first := s.run(&r)
+	if !same(first, rec) {
+		return nil, first, 1, ErrHolds
+	}
+	r.Breach = first.Breach
+	s.best, s.report, s.effects = &r, first, int(first.Count.Effects)
+	s.tail()
+	for round := 1; ; round++ {
+		before := Counts(s.best)
+		s.pass("order", s.order)
+		s.pass("actors", s.actors)
+		s.pass("requests", s.requests)
+		s.pass("faults", s.faults)
+		s.pass("restarts", s.restarts)
+		s.pass("moves", s.moves)
+		s.pass("details", s.details)
+		if s.over() || Counts(s.best) == before {
+			break
+		}
+	}
+	// The record says of itself what its replay is.
+	s.best.Sum, s.best.Breach = s.report.Sum, s.report.Breach
+	return s.best, s.report, s.runs, nil
+}
+
+// A record that is long is looked for anew among short runs: each replay of it costs
+// too much for it to be taken apart.
+const long = 20_000
+
+// shorter draws other runs, with fewer kinds of fault that strike more often, and
+// returns the record of the shortest that breaks the same law in the same words; it
+// takes a third of the budget at most.
+func (s *search) shorter(rec *sim.Record) *sim.Record {
+	until, kind := time.Now().Add(s.o.Budget/3), Kind(rec.Breach)
+	rng := rand.New(rand.NewPCG(rec.Seed, 0))
+	best, plan, lines := sim.Config{}, rec.Plan, 0
+	for most := 4000; !s.over() && time.Now().Before(until) && most > 100; {
+		p := fewer(plan, rng)
+		c := sim.Config{Seed: rng.Uint64() >> 32, Plan: &p, Effects: 50 + rng.IntN(most), Scene: s.o.Scene, Instant: rec.Breach.Law != sim.LawDrains}
+		s.runs++
+		x := sim.Guarded(c)
+		if x.Breach == nil || x.Breach.Law != rec.Breach.Law || Kind(x.Breach) != kind || lines > 0 && x.Lines >= lines {
+			continue
+		}
+		best, plan, lines, most = c, p, x.Lines, max(100, min(most, c.Effects))
+		if lines < long/4 {
+			break
+		}
+	}
+	if lines == 0 {
+		return rec
+	}
+	x := sim.Recorded(best).Record
+	x.Planted = rec.Planted
+	if s.o.Log != nil {
+		fmt.Fprintf(s.o.Log, "%6d runs, another that is shorter: %s\n", s.runs, Counts(x))
+	}
+	return x
 }
 
 // fewer draws a plan of some of a plan's kinds, which strike more often.
@@ -61,4 +151,231 @@ func fewer(p faults.Plan, rng *rand.Rand) faults.Plan {
 		}
 	}
 	return p
+}
+
+type search struct {
+	o       Options
+	until   time.Time
+	runs    int
+	effects int
+	best    *sim.Record
+	report  *sim.Report // of the best
+}
+
+func (s *search) over() bool { return s.runs >= s.o.Runs || time.Now().After(s.until) }
+
+func (s *search) run(r *sim.Record) *sim.Report {
+	s.runs++
+	c := sim.Config{Script: r, Scene: s.o.Scene, Effects: 2*s.effects + 500, Instant: !calms(r)}
+	return sim.Guarded(c)
+}
+
+// calms reports whether the breach comes after the faults have stopped.
+func calms(r *sim.Record) bool {
+	return slices.ContainsFunc(r.Lines, func(l *sim.Line) bool { return l.Do == sim.DoCalm })
+}
+
+func same(r *sim.Report, rec *sim.Record) bool {
+	return r.Breach != nil && r.Breach.Law == rec.Breach.Law
+}
+
+// try keeps a record if it breaks the law still.
+func (s *search) try(lines []*sim.Line, actors []sim.Cast) bool {
+	if s.over() {
+		return false
+	}
+	r := *s.best
+	r.Lines, r.Actors = lines, actors
+	x := s.run(&r)
+	if !same(x, s.best) {
+		return false
+	}
+	r.Breach = x.Breach
+	s.best, s.report = &r, x
+	return true
+}
+
+func (s *search) pass(name string, f func()) {
+	if s.over() {
+		return
+	}
+	f()
+	s.tail()
+	if s.o.Log != nil {
+		fmt.Fprintf(s.o.Log, "%6d runs, after %s: %s\n", s.runs, name, Counts(s.best))
+	}
+}
+
+// tail leaves out what was not come by when the law broke, and says when that was.
+func (s *search) tail() {
+	lines := s.best.Lines
+	kept := slices.Clone(lines[:min(len(lines), s.report.Fit.Reached)])
+	for _, l := range lines[len(kept):] {
+		if !moves(l) && l.Do != sim.DoAsk && l.Do != sim.DoCalm && l.Do != sim.DoEnd {
+			kept = append(kept, l) // it is looked up by name: where it stands says nothing
+		}
+	}
+	kept = slices.DeleteFunc(kept, func(l *sim.Line) bool { return l.Do == sim.DoEnd })
+	kept = append(kept, &sim.Line{Do: sim.DoEnd, At: s.report.Breach.At - sim.Epoch})
+	s.try(kept, s.best.Actors)
+}
+
+func strikes(l *sim.Line) bool { return l.Fault != 0 }
+
+// moves reports whether the line says only when, or how, an effect moved.
+func moves(l *sim.Line) bool {
+	switch l.Do {
+	case sim.DoLand, sim.DoReply:
+		return !strikes(l)
+	case sim.DoHold, sim.DoLeft, sim.DoSlow, sim.DoNudge, sim.DoInFlight:
+		return true
+	}
+	return false
+}
+
+// order leaves out every move at once.
+func (s *search) order() {
+	if slices.ContainsFunc(s.best.Lines, moves) {
+		s.try(slices.DeleteFunc(slices.Clone(s.best.Lines), moves), s.best.Actors)
+	}
+}
+
+// halves takes pieces out of what of picks, large ones first.
+func (s *search) halves(of func(*sim.Line) bool, without func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line) {
+	var items []*sim.Line
+	for _, l := range s.best.Lines {
+		if of(l) {
+			items = append(items, l)
+		}
+	}
+	for size := len(items); size > 0; size /= 2 {
+		for at := 0; at < len(items) && !s.over(); {
+			end := min(len(items), at+size)
+			gone := map[*sim.Line]bool{}
+			for _, l := range items[at:end] {
+				gone[l] = true
+			}
+			if s.try(without(s.best.Lines, gone), s.best.Actors) {
+				items = slices.Delete(items, at, end)
+			} else {
+				at = end
+			}
+		}
+	}
+}
+
+// dropped is the lines that are not gone.
+func dropped(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l *sim.Line) bool { return gone[l] })
+}
+
+func (s *search) moves() { s.halves(moves, dropped) }
+
+// restarts leaves out restarts, and then whole lives that a cut has ended: the lives
+// after it are counted anew.
+func (s *search) restarts() {
+	for _, l := range slices.Clone(s.best.Lines) {
+		if l.Do == sim.DoBack {
+			s.try(lived(s.best.Lines, l.Proc), s.best.Actors)
+		}
+	}
+	s.halves(func(l *sim.Line) bool { return l.Do == sim.DoBack || l.Do == sim.DoStop || l.Do == sim.DoMourn }, dropped)
+}
+
+// lived is the lines without one life of an actor.
+func lived(lines []*sim.Line, proc string) (out []*sim.Line) {
+	name, life, _ := strings.Cut(proc, "/")
+	k, err := strconv.Atoi(life)
+	if err != nil {
+		return lines
+	}
+	for _, l := range lines {
+		of, n, ok := strings.Cut(l.Of(), "/")
+		i, err := strconv.Atoi(n)
+		if !ok || of != name || err != nil || i < k {
+			out = append(out, l)
+			continue
+		}
+		if i == k {
+			continue
+		}
+		x := *l
+		at := name + "/" + strconv.Itoa(i-1)
+		if x.Proc != "" {
+			x.Proc = at
+		}
+		if x.ID.Proc != "" {
+			x.ID.Proc = at
+		}
+		out = append(out, &x)
+	}
+	return out
+}
+
+// faults lets effects land well that were struck.
+func (s *search) faults() {
+	s.halves(strikes, func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
+		out := make([]*sim.Line, len(lines))
+		for i, l := range lines {
+			if out[i] = l; gone[l] {
+				out[i] = &sim.Line{At: l.At, Do: l.Do, ID: l.ID, Key: l.Key, Reply: true}
+			}
+		}
+		return out
+	})
+}
+
+// requests leaves out what clients ask for, and with it the client's own process.
+func (s *search) requests() {
+	s.halves(func(l *sim.Line) bool { return l.Do == sim.DoAsk }, func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
+		procs := map[string]bool{}
+		for l := range gone {
+			procs[fmt.Sprintf("client-%d", l.Ask.N)] = l.Ask.Star == ""
+			procs[fmt.Sprintf("operator-%d", l.Ask.N)] = l.Ask.Star != ""
+		}
+		return slices.DeleteFunc(slices.Clone(lines), func(l *sim.Line) bool { return gone[l] || l.Ask == nil && procs[l.Actor()] })
+	})
+}
+
+// actors leaves out whole actors.
+func (s *search) actors() {
+	for _, c := range slices.Clone(s.best.Actors) {
+		lines := slices.DeleteFunc(slices.Clone(s.best.Lines), func(l *sim.Line) bool { return l.Actor() == c.Name })
+		s.try(lines, slices.DeleteFunc(slices.Clone(s.best.Actors), func(x sim.Cast) bool { return x == c }))
+	}
+}
+
+// details makes what is left plainer: appends of one chunk, clocks that are right,
+// names without numbers that nothing needs, and no line that fits nothing.
+func (s *search) details() {
+	for i := 0; i < len(s.best.Lines) && !s.over(); i++ {
+		l := s.best.Lines[i]
+		for k := 0; l.Ask != nil && len(l.Ask.Chunks) > 1 && k < len(l.Ask.Chunks); {
+			a, n := *l.Ask, *l
+			a.Chunks = slices.Delete(slices.Clone(a.Chunks), k, k+1)
+			n.Ask = &a
+			lines := slices.Clone(s.best.Lines)
+			if lines[i] = &n; s.try(lines, s.best.Actors) {
+				l = &n
+			} else {
+				k++
+			}
+		}
+		if l.Skews {
+			n := *l
+			n.Skews, n.Skew = false, 0
+			lines := slices.Clone(s.best.Lines)
+			lines[i] = &n
+			s.try(lines, s.best.Actors)
+		}
+	}
+	s.halves(func(l *sim.Line) bool { return l.Do == sim.DoStart && !l.Skews }, dropped)
+}
+
+var numbers = regexp.MustCompile("[0-9a-f]*[0-9][0-9a-f]*")
+
+// Kind is a breach without its numbers: two that differ in nothing else are of one
+// kind.
+func Kind(b *sim.Breach) string {
+	return b.Law.String() + ": " + numbers.ReplaceAllString(strings.TrimSpace(b.What), "#")
 }

@@ -1,10 +1,12 @@
 package shrink_test
 
 import (
+	"errors"
 	"strconv"
 	"testing"
 
 	"nova/core"
+	"nova/faults"
 	"nova/sim"
 	"nova/sim/shrink"
 )
@@ -47,25 +49,45 @@ func check(s *sim.Sim, v string) {
 	}
 }
 
+// A breach of a lost reply needs one fault and one promise: all else goes.
 func TestShrink(t *testing.T) {
+	scene := func(s *sim.Sim) { s.Start(actor{}) }
 	found := 0
-	for seed := range uint64(200) {
-		c := sim.Config{Seed: seed, Effects: 500, Scene: func(s *sim.Sim) { s.Start(actor{}) }, Instant: true}
+	for seed := range uint64(400) {
+		c := sim.Config{Seed: seed, Effects: 500, Scene: scene, Instant: true}
 		r := sim.Run(c)
 		if r.Breach == nil || r.Lines < 40 {
 			continue
 		}
 		found++
-		c2, r2 := shrink.Shrink(c, r, 300)
-		if r2.Lines >= r.Lines || r2.Lines > 20 {
-			t.Errorf("seed %d: %d lines became %d", seed, r.Lines, r2.Lines)
+		rec := sim.Recorded(c).Record
+		small, r2, runs, err := shrink.Shrink(rec, shrink.Options{Scene: scene, Runs: 600})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if again := sim.Run(c2); again.Breach == nil || again.Sum != r2.Sum {
-			t.Errorf("seed %d: the shortest run does not repeat", seed)
+		if n := shrink.Counts(small); n.Faults > 1 || n.Moves > 2 {
+			t.Errorf("seed %d: after %d runs: %s became %s", seed, runs, shrink.Counts(rec), n)
+		}
+		text, err := sim.DecodeRecord(small.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := sim.Replay(text, scene, nil); !again.Identical || !again.Same || again.Report.Sum != r2.Sum {
+			t.Errorf("seed %d: what is left does not repeat: %s", seed, again.Says())
 		}
 		if found == 5 {
-			return
+			break
 		}
 	}
-	t.Errorf("%d breaches to shorten", found)
+	if found < 5 {
+		t.Errorf("%d breaches to shorten", found)
+	}
+	rec := sim.Recorded(sim.Config{Seed: 1, Effects: 50, Scene: scene, Instant: true, Plan: &faults.Plan{}}).Record
+	if _, _, _, err := shrink.Shrink(rec, shrink.Options{Scene: scene}); !errors.Is(err, shrink.ErrHolds) {
+		t.Errorf("a record without a breach: %v", err)
+	}
+	rec.Breach = &sim.Breach{Law: sim.LawAcked, What: "it was"}
+	if _, _, _, err := shrink.Shrink(rec, shrink.Options{Scene: scene}); !errors.Is(err, shrink.ErrHolds) {
+		t.Errorf("a record whose law holds: %v", err)
+	}
 }

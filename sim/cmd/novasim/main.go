@@ -3,6 +3,8 @@
 // mutants` builds it once with every planted bug; `nova sim run` is the same run.
 //
 //	novasim run [-seeds A..B] [-plan PLAN] [-at ROW|BOUNDARY] [-effects N] [-known S:L,S:L…] [-all] [-cover]
+//	novasim replay [-log] FILE
+//	novasim shrink [-budget 60s] [-o FILE] FILE
 //	novasim mutants [-dir DIR] [-seeds N] [-only NAME,NAME…] [-parallel N]
 //
 // Run runs the seeds from A up to, not including, B, in order, and prints for each
@@ -51,8 +53,12 @@ func run(args []string, out, errs io.Writer) int {
 		return seeds(args[1:], out, errs)
 	case len(args) > 0 && args[0] == "mutants":
 		return mutants(args[1:], out, errs)
+	case len(args) > 0 && args[0] == "replay":
+		return replay(args[1:], out, errs)
+	case len(args) > 0 && args[0] == "shrink":
+		return shrunk(args[1:], out, errs)
 	}
-	fmt.Fprintln(errs, "usage: novasim run|mutants [flags]")
+	fmt.Fprintln(errs, "usage: novasim run|replay|shrink|mutants [flags]")
 	return 2
 }
 
@@ -115,6 +121,11 @@ func seeds(args []string, out, errs io.Writer) int {
 		if r != nil && (c.Plan != nil || c.At != (faults.Aim{})) {
 			fmt.Fprintf(out, "  with the plan %q\n", r.Plan.String())
 		}
+		if o.record != "" {
+			if err := record(c, o.record, o.planted, out); err != nil {
+				fmt.Fprintln(errs, "novasim:", err)
+			}
+		}
 		broken++
 	}
 	base := sim.Config{Effects: o.effects, Scene: sim.Nova, Cover: o.cover}
@@ -152,6 +163,8 @@ type options struct {
 	effects  int
 	known    map[uint64]int // laws that seeds are known to break
 	all      bool
+	record   string
+	planted  string
 	cover    bool // report what was reached, and fail where something was not
 }
 
@@ -164,6 +177,8 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt and perhaps =before, =after or =silent")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
+	fs.StringVar(&o.record, "record", "", "write the record of every run that breaks a law into this folder")
+	fs.StringVar(&o.planted, "planted", "", "the name of the bug that is planted in this build, for the record")
 	fs.BoolVar(&o.all, "all", false, "go on after a law was broken")
 	if err := fs.Parse(args); err != nil {
 		return o, err
