@@ -12,6 +12,10 @@ type Seg struct {
 	Blob  uint64
 	Off   int64
 	Len   int64
+	// Of a blob that was forged (Forge): its length, if it was, and its last bytes.
+	// They follow from Blob.
+	Whole int64
+	Fix   uint32
 }
 
 func (s *Seg) size() int64 {
@@ -136,9 +140,12 @@ func (b *Body) each(off, n int64, f func([]byte)) {
 		take := min(k-off, n)
 		for at := off; at < off+take; {
 			m := min(off+take-at, int64(len(scratch)))
-			if s.Len > 0 {
+			switch {
+			case s.Whole > 0:
+				forged(scratch[:m], s, s.Off+at)
+			case s.Len > 0:
 				content(scratch[:m], s.Blob, s.Off+at)
-			} else {
+			default:
 				copy(scratch[:m], s.Bytes[at:at+m])
 			}
 			f(scratch[:m])

@@ -203,6 +203,9 @@ func (w *World) assemble(pieces []core.Piece) (body Body, bad core.Reply) {
 			got = Literal(p.Bytes)
 		case core.Blob:
 			got = BlobRange(p.Blob, p.Off, p.Len)
+			if w.Blob != nil {
+				got = w.Blob(p)
+			}
 		case core.Range:
 			if got, bad = w.source(p); bad.Outcome != core.OK {
 				return Body{}, bad
@@ -235,6 +238,7 @@ func (w *World) source(p *core.Piece) (Body, core.Reply) {
 			}
 			return o.Body.Slice(p.Off, p.Len), core.Reply{}
 		}
+		unsure = unsure || w.unlit(b, from.Key)
 	}
 	if unsure {
 		return Body{}, refused(SourceUnavailable)

@@ -88,6 +88,8 @@ func (w *World) copied(op *core.Op) (Body, core.Reply) {
 	}
 	o := src.Lookup(p.From.Key)
 	switch {
+	case o == nil && w.unlit(src, p.From.Key):
+		return Body{}, refused(SourceUnavailable)
 	case o == nil:
 		return Body{}, refused(SourceAbsent)
 	case p.Off < 0 || p.Len <= 0 || p.Off+p.Len > o.Size():

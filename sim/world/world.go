@@ -50,6 +50,11 @@ type World struct {
 	// Landed, if not nil, is told every operation that Apply lands, in order: a
 	// recording of them, applied to an empty world, makes this one again.
 	Landed func(op *core.Op, at When, o core.Outcome)
+	// Of a world that is known in part (package incident). Dark, if not nil, says that
+	// it is not known whether an object stands that does not stand here: no store
+	// gives a definite answer about it. Blob, if not nil, is the bytes of a Blob piece.
+	Dark func(o core.Obj) bool
+	Blob func(p *core.Piece) Body
 
 	buckets []*Bucket // sorted by name
 	serial  int       // of uploads
@@ -121,6 +126,9 @@ func (w *World) store(b *Bucket, op *core.Op, at When) core.Reply {
 	if op.Until == 0 && op.Mutates() && op.Kind != core.KDelete && op.Kind != core.KAbort {
 		w.breach("%s: a mutation of a store needs a NotAfter", op)
 	}
+	if w.dark(b, op) {
+		return core.Reply{Outcome: core.Unknown}
+	}
 	switch op.Kind {
 	case core.KStat:
 		return b.stat(op)
@@ -148,6 +156,19 @@ func (w *World) store(b *Bucket, op *core.Op, at When) core.Reply {
 		return b.fetch(op)
 	}
 	panic(fmt.Sprintf("world: %s is no operation of a world", op.Kind))
+}
+
+// dark reports whether nothing definite can be said to a read.
+func (w *World) dark(b *Bucket, op *core.Op) bool {
+	switch op.Kind {
+	case core.KStat, core.KReadRange, core.KReadTail, core.KFetch:
+		return w.unlit(b, op.Key)
+	}
+	return false
+}
+
+func (w *World) unlit(b *Bucket, key string) bool {
+	return w.Dark != nil && b.Lookup(key) == nil && w.Dark(core.Obj{Store: b.Name, Key: key})
 }
 
 // Clone copies the world; what is immutable is shared, and Changes is empty.
