@@ -28,7 +28,7 @@ func (c *Coverage) Steer(base Config, run func(Config)) { c.Scout.Steer(&c.Sum, 
 
 // Enough is how many runs must have evaluated every law, struck with every fault,
 // and given every duty work.
-const Enough = 200
+const Enough = 100
 
 // End says what was reached, and reports whether that is all that it must be:
 // from Enough runs on, what Idle lists; whole, everything that is not excused, every
@@ -53,13 +53,13 @@ func (c *Coverage) End(out io.Writer, whole bool) (ok bool, err error) {
 	case c.Sum.Runs >= Enough:
 		left = c.Sum.Idle()
 	}
-	if left != nil {
+	if len(left) > 0 {
 		fmt.Fprintf(&b, "uncovered: %s\n", strings.Join(left, ", "))
 	} else if whole {
 		fmt.Fprintf(&b, "covered: everything but %d things and %d boundaries that are excused (sim.Excused, sim.Unreached)\n", len(Excused), len(Unreached))
 	}
 	_, err = io.WriteString(out, b.String())
-	return left == nil, err
+	return len(left) == 0, err
 }
 
 // Idle lists the laws that were never evaluated, the faults that never struck, and

@@ -76,7 +76,7 @@ verdicts, faults, laws, requests, the work of each duty, the rows of the crash
 table, and how many of the places that emit an effect a process was cut at, before
 it, after it and before its reply.
 
-It exits 1 if a law was broken; and, from 200 seeds with their own plans on, if a
+It exits 1 if a law was broken; and, from 100 seeds with their own plans on, if a
 law was never evaluated, a fault never struck, or a duty never worked. With --cover
 it repeats runs that came by places where none was cut, cuts them there, and exits
 1 if anything is left that is not excused.`,
