@@ -1,0 +1,303 @@
+package explore
+
+import (
+	"fmt"
+
+	"nova/core"
+	"nova/core/admin"
+	"nova/core/format"
+	"nova/core/keys"
+	"nova/core/serve"
+)
+
+// deletes is a client that deletes a stream.
+func deletes(id uint64) Actor {
+	a := Does("deleter", func(m *serve.Delete, t core.Turn, e *core.Env) bool { return m.Step(t, e, id) != core.Working })
+	a.Once = true
+	return a
+}
+
+// trims is a client that trims a stream.
+func trims(id, to uint64) Actor {
+	a := Does("client", func(m *serve.Trim, t core.Turn, e *core.Env) bool { return m.Step(t, e, id, to) != core.Working })
+	a.Once = true
+	return a
+}
+
+// opens is a star that opens a stream on a chain of its own.
+func opens(star string, epoch, id uint64) Actor {
+	a := Does("opener", func(m *serve.Open, t core.Turn, e *core.Env) bool {
+		return m.Step(t, e, star, epoch, id, core.Mark{}) != core.Working
+	})
+	a.Leased = true
+	return a
+}
+
+// decommissions is an operator.
+func decommissions(star string) Actor {
+	return Does("operator", func(m *admin.Decommission, t core.Turn, e *core.Env) bool {
+		return m.Step(t, e, &admin.Order{Star: star, Wait: true}) != core.Working
+	})
+}
+
+// reading is a reader that plans, and uses its plan whenever it likes.
+type reading struct {
+	plan    serve.ReadPlan
+	fetch   serve.Fetch
+	planned bool
+	wrong   string
+}
+
+func (m *reading) step(t core.Turn, e *core.Env, id uint64) bool {
+	if !m.planned {
+		switch m.plan.Step(t, e, id, 0, 100) {
+		case core.Working:
+			return false
+		case core.Again:
+			return true
+		}
+		switch m.planned = true; m.plan.Reason {
+		case serve.None:
+		case serve.Missing, serve.Damaged:
+			m.wrong = fmt.Sprintf("the plan found a hole that no trim explains: reason %d", m.plan.Reason)
+			return true
+		default:
+			return true
+		}
+	}
+	if !m.fetch.Step(t, e, m.plan.Extents, m.plan.Until, 0) {
+		return false
+	}
+	if m.fetch.Reason == serve.Missing || m.fetch.Reason == serve.Damaged {
+		m.wrong = fmt.Sprintf("extent %d of a plan that may still be used is not there: reason %d", m.fetch.Failed, m.fetch.Reason)
+	}
+	return true
+}
+
+// reads is a client that reads a stream from its beginning.
+func reads(id uint64) Actor {
+	a := Does("reader", func(m *reading, t core.Turn, e *core.Env) bool { return m.step(t, e, id) })
+	a = Complains(a, func(m *reading) string { return m.wrong })
+	a.Once = true
+	return a
+}
+
+// What no actor of a world takes away, where it has none that does.
+const (
+	tombs   = "stream/"
+	burials = "due/teardown/"
+	orphans = "due/orphan/"
+	births  = "sched/orphan/"
+	batches = "due/denorm/"
+	lingers = "sched/denorm/"
+	reaps   = "due/reap/"
+	checks  = "due/trimcheck/"
+	settles = "due/settle/"
+	chains  = "chain/"
+	slots   = "std:chain/"
+	objects = "std:data/"
+)
+
+// Worlds are the small worlds, by name, in order.
+func Worlds() []*World {
+	return []*World{
+		reapTwo(), reapReader(), settleRetry(), settleLate(), orphanRetry(), uploadCut(), trimTwo(), trimRewrite(), collect(),
+		age(), buryTwo(), buryUnsettled(), settleZombie(), settleOpen(), absorbRewrite(), retire(),
+	}
+}
+
+// Find is the world of a name, or nil.
+func Find(name string) *World {
+	for _, w := range Worlds() {
+		if w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+func reapTwo() *World {
+	b := small("reap-two", "two auditors reap one object of two chunks while its stream is deleted",
+		reaper("auditor-a"), reaper("auditor-b"), deletes(1))
+	b.create(1, 0)
+	e := b.settled(1, 2, 3)
+	b.reaps(1, &e, epoch)
+	return b.done(Budget{Cuts: 1, Lost: 1}, 0, tombs, burials, objects)
+}
+
+func reapReader() *World {
+	b := small("reap-reader", "a teardown kills an object, a reap-check deletes it, and a reader holds a plan",
+		reads(1), undertaker("auditor-a"), reaper("auditor-b"))
+	b.create(1, 0)
+	b.settled(1, 2)
+	b.delete(1)
+	return b.done(Budget{Cuts: 1}, 0)
+}
+
+func settleRetry() *World {
+	b := small("settle-retry", "two auditors rewrite one batch of one slot; one may be cut, or not be answered",
+		rewriter("auditor-a"), rewriter("auditor-b"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 2}})
+	b.state("star", 1, format.ChainSettled)
+	return b.done(Budget{Cuts: 1}, 0, orphans, births, checks, slots, objects)
+}
+
+func settleLate() *World {
+	b := small("settle-late", "an auditor rewrites a batch and its requests may land late, while another judges its intent",
+		rewriter("auditor-a"), judge("auditor-b"))
+	b.w.Dials.OrphanGrace = 1101
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 2}})
+	b.state("star", 1, format.ChainSettled)
+	return b.done(Budget{Late: 1}, 0, checks, slots)
+}
+
+func orphanRetry() *World {
+	b := small("orphan-retry", "an auditor judges an intent that a cut process left, and a rewrite derives its key anew",
+		judge("auditor-a"), rewriter("auditor-b"))
+	b.now = epoch - b.w.Dials.OrphanGrace
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 2}})
+	b.state("star", 1, format.ChainSettled)
+	b.intent(keys.Settled{Bucket: "b", Stream: 1, Epoch: 1}.Key(), "gone#0/-/0")
+	return b.done(Budget{Cuts: 1}, 0, checks, slots)
+}
+
+func uploadCut() *World {
+	b := small("upload-cut", "a rewrite in parts is cut between them; its intent is judged, and a retry begins anew",
+		rewriter("auditor-a"), judge("auditor-b"))
+	b.w.Dials.PartMin, b.w.Dials.PartMax = 40, 100
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 4}})
+	b.state("star", 1, format.ChainSettled)
+	return b.done(Budget{Cuts: 1}, 0, checks, slots)
+}
+
+func trimTwo() *World {
+	b := small("trim-two", "two auditors trim a chain whose only batch is rewritten",
+		trimmer("auditor-a"), trimmer("auditor-b"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.slot("star", 1, 0, part{1, 1})
+	b.w.acks = nil // its stream is another's matter: the slot was rewritten, and the stream deleted
+	b.put(keys.ChainHead("star", 1), format.ChainHead{State: format.ChainSettled, Checkpoint: 1, Cut: 1}.Encode())
+	b.put(keys.DueTrimCheck(0, epoch, "star", 1), format.TrimMark{}.Encode())
+	b.put(keys.DueTrimCheck(0, epoch+1000, "star", 1), format.TrimMark{}.Encode())
+	return b.done(Budget{Cuts: 1, Lost: 1}, 0)
+}
+
+func trimRewrite() *World {
+	b := small("trim-rewrite", "an auditor trims a chain while another rewrites its batch, and a reader holds a plan",
+		trimmer("auditor-a"), rewriter("auditor-b"), reads(1))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 1}})
+	b.state("star", 1, format.ChainSettled)
+	b.put(keys.DueTrimCheck(0, epoch+500, "star", 1), format.TrimMark{}.Encode())
+	return b.done(Budget{}, 0, orphans, births, objects)
+}
+
+func collect() *World {
+	b := small("collect", "an object that is half dead is collected while its stream is deleted",
+		collector("auditor-a"), deletes(1))
+	b.create(1, 0)
+	e := b.settled(1, 3, 2)
+	b.put(keys.Trim(1), format.EncodeNumber(3))
+	key := objectKey(1, &e)
+	b.put(keys.DueGC(keys.ShardOfObject(key, 1), 48, key), format.ReapMark{Footer: e.Footer, Dead: 48}.Encode())
+	return b.done(Budget{Cuts: 1}, 0, tombs, burials, reaps, orphans, births, objects)
+}
+
+func age() *World {
+	b := small("age", "two auditors enforce an age policy while a client trims",
+		ager("auditor-a"), ager("auditor-b"), trims(1, 1))
+	b.now = epoch - 3000
+	b.create(1, 2000)
+	b.settled(1, 2)
+	b.put(keys.DueRetention(keys.ShardOfStream(1, 1), epoch, 1), format.RetentionMark{}.Encode())
+	b.w.horizon = epoch + 4_000
+	return b.done(Budget{Cuts: 1}, 0, reaps, objects)
+}
+
+func buryTwo() *World {
+	b := small("bury-two", "two auditors tear down a stream",
+		undertaker("auditor-a"), undertaker("auditor-b"))
+	b.create(1, 0)
+	b.settled(1, 2)
+	b.delete(1)
+	return b.done(Budget{Cuts: 1, Lost: 1}, 0, reaps, objects)
+}
+
+func buryUnsettled() *World {
+	b := small("bury-unsettled", "a stream is deleted while its batch is being rewritten, and torn down",
+		deletes(1), undertaker("auditor-a"), rewriter("auditor-b"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 1}})
+	b.state("star", 1, format.ChainSettled)
+	return b.done(Budget{}, 0, orphans, births, checks, slots, reaps, objects)
+}
+
+// zombie is a slot that a writer put on its way before it was paused.
+func (b *builder) zombie(star string, epoch, slot uint64, p part) {
+	id := p.stream
+	data := ""
+	for i := range p.count {
+		data += record(id, b.ends[id]+uint64(i))
+	}
+	ch := format.Chunk{Stream: id, First: b.ends[id], Count: uint32(p.count), CRC: format.CRC([]byte(data)), Len: int64(len(data)), Oldest: b.now, Newest: b.now}
+	tail, _ := format.Finish(format.SlotObject, int64(len(data)), []format.Chunk{ch})
+	until := b.now + b.w.Dials.Admission
+	op := core.Create(core.Obj{Store: "std", Key: keys.Slot(star, epoch, slot)}, core.Bytes(data+tail), until)
+	b.w.flying = append(b.w.flying, flying{op, until + b.w.Dials.Service})
+}
+
+func settleZombie() *World {
+	b := small("settle-zombie", "two auditors settle the chain of a dead star, whose last slot is on its way",
+		settler("auditor-a"), settler("auditor-b"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.put(keys.Writer(1), format.Writer{Star: "star", Epoch: 1}.Encode())
+	b.zombie("star", 1, 0, part{1, 1})
+	b.settles("star", 1, epoch)
+	return b.done(Budget{}, 0, batches, lingers, slots)
+}
+
+func settleOpen() *World {
+	b := small("settle-open", "another star opens a stream whose last epoch an auditor settles",
+		settler("auditor-a"), opens("other", 2, 1))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.put(keys.Writer(1), format.Writer{Star: "star", Epoch: 1}.Encode())
+	b.slot("star", 1, 0, part{1, 1})
+	b.mint("other", 2, core.Standard)
+	b.star("other")
+	b.settles("star", 1, epoch)
+	b.settles("other", 2, epoch+90_000)
+	return b.done(Budget{}, 0, batches, lingers, slots, settles, chains)
+}
+
+func absorbRewrite() *World {
+	b := small("absorb-rewrite", "a chain is cut and absorbed while what it absorbs is rewritten",
+		settler("auditor-a"), rewriter("auditor-b"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.put(keys.Writer(1), format.Writer{Star: "star", Epoch: 1}.Encode())
+	b.slot("star", 1, 0, part{1, 1})
+	b.settles("star", 1, epoch)
+	return b.done(Budget{}, 0, orphans, births, checks, slots, objects)
+}
+
+func retire() *World {
+	b := small("retire", "an operator decommissions a dead star while an auditor settles its chain",
+		decommissions("star"), settler("auditor-a"))
+	b.create(1, 0)
+	b.mint("star", 1, core.Standard)
+	b.settles("star", 1, epoch)
+	return b.done(Budget{Cuts: 1}, 0)
+}
