@@ -87,7 +87,14 @@ func (s *Sim) report() *Report {
 
 // Again is the command that repeats the run.
 func (r *Report) Again() string {
-	return fmt.Sprintf("go test ./sim -run TestSeed -seed %d -v", r.Seed)
+	s := fmt.Sprintf("go test ./sim -run TestSeed -seed %d -v", r.Seed)
+	if r.given.Plan != nil || r.given.At != (faults.Aim{}) {
+		s += fmt.Sprintf(" -plan %q", r.Plan.String())
+	}
+	if r.given.Effects > 0 {
+		s += fmt.Sprintf(" -effects %d", r.given.Effects)
+	}
+	return s
 }
 
 // Missing lists what never happened in the run.
