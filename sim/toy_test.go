@@ -8,8 +8,8 @@ import (
 
 	"nova/core"
 	"nova/faults"
-	"nova/sim"
 	"nova/plain"
+	"nova/sim"
 	"nova/sim/world"
 )
 
