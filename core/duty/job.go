@@ -121,6 +121,11 @@ func schedule(due *Due, ready core.Ms) string {
 	return keys.SchedDenorm(due.Shard, ready, due.Star, due.Epoch, due.Slot)
 }
 
+// undecoded says of a row what an operator has to look at.
+func undecoded(key string, err error) string {
+	return "row " + key + " does not decode: " + err.Error() + ": restore it"
+}
+
 // reason is what a duty that ended Broken has to say, for the operator.
 func reason(duty any) string {
 	if r, ok := duty.(interface{ Reason() string }); ok {

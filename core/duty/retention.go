@@ -31,6 +31,7 @@ type Retention struct {
 	point     uint64
 	walk      protocol.Walk
 	rest      plan.Held // the first row that survived
+	why       string
 }
 
 type retentionStep uint8
@@ -46,6 +47,9 @@ const (
 	retentionRearm
 	retentionResolve
 )
+
+// Reason says why the duty ended Broken, for the operator.
+func (d *Retention) Reason() string { return d.why }
 
 // Step runs the duty for a marker of due/retention.
 func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
@@ -120,7 +124,7 @@ func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			if v == core.Working {
 				return v
 			}
-			d.rest = d.walk.Rest
+			d.rest, d.why = d.walk.Rest, d.walk.Why
 			d.walk = protocol.Walk{}
 			if v != core.Done {
 				return v
@@ -166,10 +170,12 @@ func (d *Retention) judge(r *core.Reply, now core.Ms, due *Due) core.Verdict {
 	}
 	s, err := format.DecodeStream(r.Val)
 	if err != nil {
+		d.why = undecoded(keys.Stream(due.Stream), err)
 		return core.Broken
 	}
 	m, err := format.DecodeRetentionMark(due.Row.Val)
 	if err != nil {
+		d.why = err.Error()
 		return core.Broken
 	}
 	if s.Deleted || s.MaxAge == 0 || m.Policy != s.Policy {
@@ -190,6 +196,7 @@ func (d *Retention) readMark(r *core.Reply, due *Due) core.Verdict {
 	if d.mark.Rev != 0 {
 		n, err := format.DecodeNumber(r.Val)
 		if err != nil {
+			d.why = undecoded(keys.Trim(due.Stream), err)
 			return core.Broken
 		}
 		d.watermark = n
@@ -204,6 +211,7 @@ func (d *Retention) reach(r *core.Reply) bool {
 	for i := range r.Rows {
 		h, err := plan.Hold(r.Rows[i])
 		if err != nil {
+			d.why = err.Error() + ": restore it"
 			return false
 		}
 		x := plan.Expire(&h.Row, d.cutoff)

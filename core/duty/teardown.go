@@ -27,6 +27,7 @@ type Teardown struct {
 	gate   []core.Row // a page of the markers that gate; immutable
 	ripen  core.Group[core.Call]
 	walk   protocol.Walk
+	why    string
 }
 
 // owed is how far a stream reaches on a chain.
@@ -48,6 +49,9 @@ const (
 	teardownFinish
 	teardownResolve
 )
+
+// Reason says why the duty ended Broken, for the operator.
+func (d *Teardown) Reason() string { return d.why }
 
 // Step runs the duty for a marker of due/teardown, of either form.
 func (d *Teardown) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
@@ -119,7 +123,7 @@ func (d *Teardown) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				return v
 			}
 			t.Note(core.NoteTeardownWalked, int64(d.walk.Retired))
-			d.walk = protocol.Walk{}
+			d.why, d.walk = d.walk.Why, protocol.Walk{}
 			if v != core.Done {
 				return v
 			}
@@ -148,8 +152,13 @@ func (d *Teardown) judge(r *core.Reply, due *Due) core.Verdict {
 		return core.Again
 	}
 	s, err := format.DecodeStream(r.Val)
-	if err != nil || !s.Deleted {
-		return core.Broken // not ours to take apart
+	switch {
+	case err != nil:
+		d.why = undecoded(keys.Stream(due.Stream), err)
+		return core.Broken
+	case !s.Deleted:
+		d.why = "the stream is not deleted: it is not taken apart"
+		return core.Broken
 	}
 	d.stream, d.bucket, d.step = core.Mark{Key: keys.Stream(due.Stream), Rev: r.Rev}, s.Bucket, teardownGather
 	return core.Working
@@ -160,6 +169,7 @@ func (d *Teardown) gather(r *core.Reply) bool {
 	for i := range r.Rows {
 		h, err := plan.Hold(r.Rows[i])
 		if err != nil {
+			d.why = err.Error() + ": restore it"
 			return false
 		}
 		d.from = h.End

@@ -180,6 +180,10 @@ func TestTeardownOfADamagedRow(t *testing.T) {
 	if n := len(l.keys("park/teardown/")); n != 1 {
 		t.Fatalf("parked: %v", l.keys("park/"))
 	}
+	p, err := format.DecodeParked(l.rows[l.keys("park/teardown/")[0]].Val)
+	if err != nil || !strings.Contains(p.Reason, k) {
+		t.Errorf("parked: %q, %v, which does not name row %s", p.Reason, err, k)
+	}
 	l.put(k, good)
 }
 

@@ -26,6 +26,7 @@ type TrimCheck struct {
 	target  uint64
 	deletes core.Group[core.Call]
 	kept    bool // a slot of the page may still stand
+	why     string
 }
 
 type trimStep uint8
@@ -42,6 +43,9 @@ const (
 	trimAgain
 	trimResolve
 )
+
+// Reason says why the duty ended Broken, for the operator.
+func (d *TrimCheck) Reason() string { return d.why }
 
 // Step runs the duty for a marker of due/trimcheck.
 func (d *TrimCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
@@ -62,6 +66,7 @@ func (d *TrimCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			c, err := format.DecodeChainConst(r.Val)
 			if err != nil {
+				d.why = undecoded(keys.ChainConst(due.Star, due.Epoch), err)
 				return core.Broken
 			}
 			d.chain, d.step = c, trimHead
@@ -75,6 +80,7 @@ func (d *TrimCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			h, err := format.DecodeChainHead(r.Val)
 			if err != nil {
+				d.why = undecoded(keys.ChainHead(due.Star, due.Epoch), err)
 				return core.Broken
 			}
 			d.covered, d.step = h.Checkpoint, trimCursors
@@ -88,6 +94,7 @@ func (d *TrimCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			c, err := format.DecodeChainTrim(r.Val)
 			if err != nil {
+				d.why = undecoded(keys.ChainTrim(due.Star, due.Epoch), err)
 				return core.Broken
 			}
 			d.cursors = core.Mark{Key: keys.ChainTrim(due.Star, due.Epoch), Rev: r.Rev}
@@ -151,6 +158,7 @@ func (d *TrimCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			if len(r.Rows) > 0 {
 				k, err := keys.ParseDue(r.Rows[0].Key)
 				if err != nil {
+					d.why = err.Error()
 					return core.Broken
 				}
 				d.target = min(d.target, k.Slot)

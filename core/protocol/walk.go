@@ -38,7 +38,8 @@ type Walk struct {
 	noSpace bool        // puts are refused: only rows that name no object can go
 
 	Rest    plan.Held
-	Retired int // rows
+	Retired int    // rows
+	Why     string // Broken: which row, for the operator
 }
 
 type walkStep uint8
@@ -100,7 +101,7 @@ func (w *Walk) take(r *core.Reply, below uint64) {
 	for i := range r.Rows {
 		h, err := plan.Hold(r.Rows[i])
 		if err != nil {
-			w.broken = true
+			w.broken, w.Why = true, err.Error()+": restore it"
 			return
 		}
 		if h.End > below {
