@@ -13,6 +13,7 @@ import (
 
 	"nova/sim"
 	"nova/sim/html"
+	"nova/sim/incident"
 	"nova/sim/shrink"
 	"nova/sim/story"
 )
@@ -21,9 +22,10 @@ func newSimReplay() *cobra.Command {
 	var flags simFlags
 	var log bool
 	var page string
+	var recording recordingFlags
 	c := &cobra.Command{
-		Use:   "replay SEED|FILE",
-		Short: "Run one seed, or the record of a run, again",
+		Use:   "replay SEED|FILE|JOURNAL",
+		Short: "Run one seed, the record of a run, or a journal of production, again",
 		Long: `With a seed: runs it and prints every event of it.
 
 With a record's file, which "nova sim run" writes for every run that breaks a law:
@@ -31,10 +33,18 @@ runs it again, and says what came of it. While the code is the same, so is the r
 to the byte. When it has changed, the choices are put where the effects are that they
 were made about; what no longer matches is said, and goes by default.
 
-It exits 1 if a law is broken.`,
+With a journal's directory (--journal of nova star and nova auditor; journal in the
+data directory of nova demo and nova dev): boots the machines that are recorded in
+it, steps them through what they were told, and names the first turn in which one
+asks for something else. With --from it goes on from a turn in the simulator.
+
+It exits 1 if a law is broken, or a machine diverges.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: action(func(_ context.Context, c *cobra.Command, given []string) error {
 			out := c.OutOrStdout()
+			if incident.IsJournal(given[0]) {
+				return replayJournal(out, given[0], &recording, &flags, log)
+			}
 			seed, err := strconv.ParseUint(given[0], 10, 64)
 			if err != nil {
 				return replayFile(out, given[0], log, page)
@@ -58,9 +68,10 @@ It exits 1 if a law is broken.`,
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&log, "log", false, "of a file: print every event too")
+	f.BoolVar(&log, "log", false, "of a file, or beyond --from: print every event too")
 	f.StringVar(&page, "html", "", "write the run as a page, to be looked at in a browser")
 	flags.register(f)
+	recording.register(f)
 	return c
 }
 

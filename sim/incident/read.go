@@ -61,3 +61,9 @@ func Read(dir string, f func(Place, *transcript.Record) error, hurt func(Damage)
 	}
 	return nil
 }
+
+// IsJournal reports whether a path is a directory with segments of a journal.
+func IsJournal(path string) bool {
+	names, err := filepath.Glob(filepath.Join(path, "*.nvj"))
+	return err == nil && len(names) > 0
+}

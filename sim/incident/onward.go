@@ -1,0 +1,407 @@
+package incident
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+
+	"nova/core"
+	"nova/core/format"
+	"nova/core/law"
+	"nova/core/transcript"
+	"nova/faults"
+	"nova/sim"
+	"nova/sim/world"
+)
+
+// Going says how to go on from a turn of a recording.
+type Going struct {
+	From    uint64 // the last turn that is replayed
+	Seed    uint64
+	Plan    *faults.Plan // nil: drawn from the seed
+	Effects int          // replies that are delivered; 0: 4000
+	Log     io.Writer    // one line an event, if not nil
+	// Whole says that every process of the cluster wrote to this journal, from an
+	// empty cluster on: then the world is wholly known, and laws 1 to 3 are judged too.
+	Whole bool
+}
+
+// Onward is what came of going on.
+type Onward struct {
+	Replay  *Result
+	Now     core.Ms  // when it went on
+	Resumed []string // the machines that did
+	Left    []string // that could not: how they stood is not known
+	Rows    int
+	Objects int
+	Dark    int // objects that stand, and of whose bytes not enough is known
+	Uploads int
+	Unsure  int // writes until then of which nobody knows whether they landed: they have not
+	Whole   bool
+	Report  *sim.Report // nil: the replay diverged before
+}
+
+// ErrNotWhole is wrapped by GoOn's error where the world is said to be whole and
+// breaks a law before anything has gone on: the journal does not hold all of it.
+var ErrNotWhole = errors.New("the journal does not hold the whole world")
+
+// ErrNothing is wrapped by GoOn's error where no machine stands at the turn.
+var ErrNothing = errors.New("no machine of the journal is at work there")
+
+// GoOn replays a journal up to a turn, and lets the simulator go on from there.
+func GoOn(dir string, g Going) (*Onward, error) {
+	p := newPlay(Options{To: g.From})
+	p.known = newKnown()
+	if err := p.read(dir); err != nil {
+		return nil, err
+	}
+	on := &Onward{Replay: &p.res, Whole: g.Whole, Unsure: p.known.unsure}
+	if p.res.Diverged != nil {
+		return on, nil
+	}
+	live := p.standing(on)
+	if len(live) == 0 {
+		return nil, fmt.Errorf("go on from turn %d: %w", g.From, ErrNothing)
+	}
+	x := &scene{g: g, on: on, live: live, known: p.known, bodies: map[core.Obj]*world.Body{}}
+	if err := x.build(); err != nil {
+		return nil, err
+	}
+	if g.Effects == 0 {
+		g.Effects = 4000
+	}
+	on.Report = sim.Guarded(sim.Config{Seed: g.Seed, Plan: g.Plan, Dials: &live[0].begin.Env.Dials, Effects: g.Effects, Log: g.Log, Instant: true, Scene: x.scene})
+	return on, nil
+}
+
+// standing is the machines that can go on, stars and auditors first.
+func (p *play) standing(on *Onward) (live []*root) {
+	for _, n := range p.order {
+		c := p.roots[n]
+		switch {
+		case c == nil || c.pending == nil:
+		case c.lost || c.stray:
+			on.Left = append(on.Left, c.begin.String())
+		default:
+			live = append(live, c)
+			on.Now = max(on.Now, c.now)
+		}
+	}
+	slices.SortStableFunc(live, func(a, b *root) int { return int(a.begin.Role) - int(b.begin.Role) })
+	for _, c := range live {
+		on.Resumed = append(on.Resumed, fmt.Sprintf("%s, %d effects in flight", &c.begin, len(c.pending)))
+	}
+	return live
+}
+
+// scene is the world of a recording at one turn, and who stands in it.
+type scene struct {
+	g      Going
+	on     *Onward
+	live   []*root
+	known  *known
+	bodies map[core.Obj]*world.Body // nil: not known; of objects that were asked for
+	w      *world.World
+	stores core.Stores
+	laws   *watch
+}
+
+// build fills the world.
+func (x *scene) build() error {
+	d := &x.live[0].begin.Env.Dials
+	x.stores = x.live[0].begin.Env.Stores
+	names := make([]core.Store, 0, len(x.known.stores))
+	for s := range x.known.stores {
+		names = append(names, s)
+	}
+	for _, of := range x.stores.Of {
+		names = append(names, of...)
+	}
+	dialect := world.Dialect{RepeatComplete: []core.Outcome{core.Absent, core.Exists, core.OK}[x.g.Seed%3], LateParts: x.g.Seed%2 == 0}
+	x.w = world.New(world.LimitsOf(d), dialect, names...)
+	x.laws = &watch{whole: x.g.Whole, was: map[string]bool{}, gone: map[core.Obj]bool{}}
+	x.fillRows()
+	x.fillStores()
+	x.w.Blob = func(p *core.Piece) world.Body { return world.Forge(p.Len, p.CRC) }
+	x.w.Dark = func(o core.Obj) bool { return !x.g.Whole && !x.laws.gone[o] }
+	return x.laws.begin(x, d)
+}
+
+// fillRows puts the rows that stand. What processes that are at work hold by lease
+// belongs to their sessions; what others that were recorded held goes with theirs;
+// of what was only read nobody knows whose it is: it stays.
+func (x *scene) fillRows() {
+	alive := map[string]bool{}
+	for _, c := range x.live {
+		alive[c.begin.Env.Process] = true
+	}
+	for _, f := range x.known.standing() {
+		lease := ""
+		if alive[f.lease] || x.known.dead[f.lease] {
+			lease = sim.Session(f.lease)
+			x.w.Meta.Grant(lease, x.on.Now+x.live[0].begin.Env.Dials.SessionTTL)
+		}
+		x.w.PutRow(f.row, lease)
+		x.on.Rows++
+	}
+	x.w.Raise(x.known.rev)
+}
+
+// fillStores puts the objects whose bytes are known, and the unfinished uploads.
+func (x *scene) fillStores() {
+	objs := make([]core.Obj, 0, len(x.known.objects))
+	for o := range x.known.objects {
+		objs = append(objs, o)
+	}
+	sort.Slice(objs, func(i, j int) bool {
+		return objs[i].Store < objs[j].Store || objs[i].Store == objs[j].Store && objs[i].Key < objs[j].Key
+	})
+	for _, o := range objs {
+		if !x.known.objects[o].stands {
+			x.laws.gone[o] = true
+			continue
+		}
+		if b := x.body(o); b != nil {
+			x.w.PutObject(o.Store, o.Key, *b, x.on.Now)
+			x.on.Objects++
+		} else {
+			x.on.Dark++
+		}
+	}
+	for id, u := range x.known.uploads {
+		var parts []world.Part
+		for n, p := range u.parts {
+			var b world.Body
+			for i := range p.body {
+				b = world.Join(b, x.piece(&p.body[i]))
+			}
+			parts = append(parts, world.Part{Num: n, Tag: p.tag, Body: b})
+		}
+		sort.Slice(parts, func(i, j int) bool { return parts[i].Num < parts[j].Num })
+		x.w.PutUpload(id.obj.Store, id.obj.Key, id.id, parts)
+		x.on.Uploads++
+	}
+}
+
+// body is the bytes of an object, with forged ones for its chunks, or nil where its
+// footer is not known.
+func (x *scene) body(o core.Obj) *world.Body {
+	if b, ok := x.bodies[o]; ok {
+		return b
+	}
+	var b *world.Body
+	if f := x.known.objects[o]; f != nil && f.stands && f.size >= 0 {
+		b = whole(f)
+	}
+	x.bodies[o] = b
+	return b
+}
+
+// whole is the bytes of an object of which the tail is known.
+func whole(f *objectFact) *world.Body {
+	if f.size == int64(len(f.tail)) {
+		t, err := format.ParseTail(f.tail, f.size)
+		if err != nil || t.Footer.Len() == 0 { // a fence, or something foreign
+			b := world.Literal(f.tail)
+			return &b
+		}
+	}
+	t, err := format.ParseTail(f.tail, f.size)
+	if err != nil || !t.Whole {
+		return nil
+	}
+	var parts []world.Body
+	at := int64(0)
+	for i := range t.Footer.Len() {
+		c := t.Footer.At(i)
+		parts = append(parts, world.Literal(strings.Repeat("\x00", int(c.Off-at))), world.Forge(c.Len, c.CRC))
+		at = c.Off + c.Len
+	}
+	parts = append(parts, world.Literal(strings.Repeat("\x00", int(t.Window.Off-at))), world.Literal(f.tail[int64(len(f.tail))-(f.size-t.Window.Off):]))
+	b := world.Join(parts...)
+	return &b
+}
+
+// piece is the bytes of a part of a body that was sent.
+func (x *scene) piece(p *core.Piece) world.Body {
+	switch {
+	case p.Kind == core.Literal:
+		return world.Literal(p.Bytes)
+	case p.Kind == core.Range:
+		for _, from := range append([]core.Obj{p.From}, p.Also...) {
+			if b := x.body(from); b != nil && p.Off >= 0 && p.Off+p.Len <= b.Size() {
+				return b.Slice(p.Off, p.Len)
+			}
+		}
+	}
+	if p.NoCRC { // bytes of their own
+		h := fnv.New32a()
+		fmt.Fprint(h, p.From, p.Off)
+		return world.Forge(p.Len, h.Sum32())
+	}
+	return world.Forge(p.Len, p.CRC)
+}
+
+// scene puts the machines into the run.
+func (x *scene) scene(s *sim.Sim) {
+	s.Found(x.on.Now, x.stores, x.w)
+	s.Laws = x.laws
+	s.Expire(x.on.Now + s.Dials.SessionTTL)
+	for _, c := range x.live {
+		a := &actor{begin: c.begin}
+		flying := make([]core.Effect, 0, len(c.pending))
+		for at, e := range c.pending {
+			flying = append(flying, core.Effect{At: at, Op: e.op})
+		}
+		sort.Slice(flying, func(i, j int) bool { return flying[i].At.Less(flying[j].At) })
+		s.Resume(a, c.begin.Env.Process, c.m, flying)
+	}
+}
+
+// actor is a machine of the recording in the simulator.
+type actor struct{ begin transcript.Begin }
+
+// Name is the machine's own.
+func (a *actor) Name() string { return fmt.Sprintf("%s.%d", a.begin.Role, a.begin.Root) }
+
+// Boot makes another machine of the kind, once the recorded one was cut.
+func (a *actor) Boot(p *sim.Proc) core.Machine {
+	b := a.begin
+	b.Env.Process = p.Name
+	p.Env = b.Env
+	m, err := b.Boot()
+	if err != nil {
+		panic(err) // it was booted before
+	}
+	return m
+}
+
+// Revive reports whether it is started again: a verb is its client's to repeat.
+func (a *actor) Revive() bool {
+	switch a.begin.Role {
+	case transcript.Auditor, transcript.Star, transcript.Decommission:
+		return true
+	}
+	return false
+}
+
+// watch is the laws of a world that may be known in part.
+type watch struct {
+	judge *law.Judge
+	whole bool
+	was   map[string]bool   // what was broken before anything went on: it is not there, or not known
+	gone  map[core.Obj]bool // objects that are known not to stand
+}
+
+// begin judges the world as it was found.
+func (l *watch) begin(x *scene, d *core.Dials) error {
+	l.judge = law.NewJudge(d, &x.stores, func(o core.Obj, off, n int64) (uint32, bool) {
+		b := x.w.Bucket(o.Store)
+		if b == nil {
+			return 0, false
+		}
+		at := b.Lookup(o.Key)
+		if at == nil || off < 0 || n < 0 || off+n > at.Size() {
+			return 0, false
+		}
+		return at.Body.CRC(off, n), true
+	})
+	l.judge.Now(x.on.Now)
+	sn := sim.Snapshot(x.w)
+	for i := range sn.Rows {
+		l.judge.Apply(law.Change{Kind: law.RowPut, Row: sn.Rows[i]})
+	}
+	for i := range sn.Objects {
+		l.judge.Apply(law.Change{Kind: law.ObjectPut, Object: sn.Objects[i]})
+	}
+	for i := range sn.Uploads {
+		l.judge.Apply(law.Change{Kind: law.UploadPut, Upload: sn.Uploads[i]})
+	}
+	for _, b := range l.judge.Check() {
+		if l.whole && l.judged(b.Law) {
+			return fmt.Errorf("go on from turn %d: %w: there, %s", x.g.From, ErrNotWhole, b)
+		}
+		l.was[fmt.Sprint(b.Law, b.Key)] = true
+	}
+	return nil
+}
+
+// judged reports whether a law can be judged. Of a world of which only a part is
+// known: cursors, immutability, and that nothing is deleted which a known live ref
+// names. That something has no watcher, no bytes or no record may only mean that it
+// was not seen.
+func (l *watch) judged(n int) bool {
+	if l.whole {
+		return n <= 6
+	}
+	return n == 0 || n >= 4 && n <= 6
+}
+
+// judged is the laws that are judged, for people.
+func judged(whole bool) string {
+	if whole {
+		return "contract, 1 watched, 2 bytes, 3 acked (what is in rows), 4 reader, 5 cursors, 6 immutable, 7 budget"
+	}
+	return "contract, 4 reader (of refs that are known), 5 cursors, 6 immutable, 7 budget"
+}
+
+var laws = [...]sim.Law{sim.LawContract, sim.LawWatched, sim.LawBytes, sim.LawAcked, sim.LawReader, sim.LawCursors, sim.LawImmutable}
+
+// Changed judges what has changed.
+func (l *watch) Changed(s *sim.Sim, _ *core.Op, cs []world.Change) {
+	l.judge.Now(s.Now())
+	for i := range cs {
+		if cs[i].Kind == world.ObjectDel {
+			l.gone[core.Obj{Store: cs[i].Store, Key: cs[i].Key}] = true
+		}
+		l.judge.Apply(sim.LawChange(&cs[i]))
+	}
+	for _, b := range l.judge.Check() {
+		if l.judged(b.Law) && !l.was[fmt.Sprint(b.Law, b.Key)] {
+			s.Breach(laws[b.Law], "%s", b)
+			return
+		}
+	}
+	for n, of := range l.judge.Report().Evaluated {
+		if n < len(laws) && l.judged(n) {
+			s.Count.Laws[laws[n]] = max(s.Count.Laws[laws[n]], int64(of))
+		}
+	}
+}
+
+// Acked has nothing to do: nobody asks for anything.
+func (l *watch) Acked(*sim.Sim, *sim.Chunk) {}
+
+// Still has nothing to do: the run ends where its faults would stop.
+func (l *watch) Still(bool) {}
+
+// Print writes what came of it for people.
+func (on *Onward) Print(w io.Writer) error {
+	if err := on.Replay.Print(w); err != nil || on.Report == nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "on from %s, with what the journal tells of the world: %d rows, %d objects (and %d that are dark), %d unfinished uploads\n", clock(on.Now), on.Rows, on.Objects, on.Dark, on.Uploads)
+	if on.Unsure > 0 {
+		fmt.Fprintf(&b, "note: of %d writes before nobody knows whether they landed: here they have not\n", on.Unsure)
+	}
+	for _, r := range on.Resumed {
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	for _, r := range on.Left {
+		fmt.Fprintf(&b, "  left out, for it is not known how it stood: %s\n", r)
+	}
+	r := on.Report
+	fmt.Fprintf(&b, "judged: %s\nfaults: %s\n", judged(on.Whole), r.Plan.String())
+	if r.Breach == nil {
+		fmt.Fprintf(&b, "seed %d: %d effects, %d changes, no law that is judged breaks\n", r.Seed, r.Count.Effects, r.Count.Changes)
+	} else {
+		fmt.Fprintf(&b, "seed %d breaks law %s after %d effects: %s\n", r.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
