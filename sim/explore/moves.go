@@ -54,8 +54,11 @@ func (x *tables) moves(s *state, out []move, reduce bool) []move {
 	for i := range x.sets.all[s.ghosts] {
 		out = append(out, move{kind: haunt, i: uint8(i)})
 	}
-	if ticks {
+	if ticks && (s.left.Pauses > 0 || !x.waited(s)) {
 		return append(out, move{kind: tick})
+	}
+	if ticks {
+		return out
 	}
 	for _, g := range x.sets.all[s.ghosts] {
 		if !g.must {
@@ -185,19 +188,19 @@ func (x *tables) alone(s *state, k int, next uint16, ticks bool, out []move) []m
 		e := &p.pend[i]
 		o := &x.ops.all[e.op]
 		m := move{k: uint8(k), i: uint8(i)}
-		reply := x.ok
+		reply, still := x.ok, s.left.Pauses == 0 // whether time stands still until it is delivered
 		switch {
 		case e.reply != 0:
 			reply = e.reply - 1
 		case o.local:
 		case o.read && x.quiet(o, k):
-			m.kind = arrive
+			m.kind, still = arrive, false
 			_, reply = x.land(s.w, e.op, s.clock)
 		default:
 			continue
 		}
 		to := x.deliver(s.p[k], i, reply, s.clock)
-		if ticks && !x.timeless(s.p[k], i, reply, to, next) {
+		if !still && !x.timeless(s.p[k], i, reply, to, next, ticks) {
 			continue
 		}
 		out = append(out, m)
@@ -237,9 +240,10 @@ func (x *tables) cutsOf(s *state, k int, out []move) []move {
 }
 
 // timeless reports whether a delivery leads to the same process now, when time
-// has moved on, and at the end of all time.
-func (x *tables) timeless(p uint32, i int, reply, to uint32, next uint16) bool {
-	return x.deliver(p, i, reply, next) == to && x.deliver(p, i, reply, x.late) == to
+// has moved on, and at the end of all time: what others do may make time move that
+// stands still now.
+func (x *tables) timeless(p uint32, i int, reply, to uint32, next uint16, ticks bool) bool {
+	return x.deliver(p, i, reply, x.late) == to && (!ticks || x.deliver(p, i, reply, next) == to)
 }
 
 // next is the next instant at which something becomes due, if there is one
@@ -283,6 +287,19 @@ func (x *tables) next(s *state) (uint16, bool) {
 		return 0, false
 	}
 	return x.time(at), true
+}
+
+// waited reports whether a reply waits for its process.
+func (x *tables) waited(s *state) bool {
+	for k := range x.of.Actors {
+		p := x.procs.all[s.p[k]]
+		for i := range p.pend {
+			if p.pend[i].reply != 0 || x.ops.all[p.pend[i].op].local {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // do is the state that a move leads to.
@@ -332,6 +349,9 @@ func (x *tables) do(s *state, m move, reduce bool) state {
 	case exorcise:
 		n.ghosts = x.expire(s.ghosts, never)
 	case tick:
+		if x.waited(s) {
+			n.left.Pauses--
+		}
 		n.clock, _ = x.next(s)
 		n.ghosts = x.expire(s.ghosts, x.times[n.clock])
 	}
@@ -344,9 +364,13 @@ func (x *tables) reach(n *state, m move, reply uint32, reduce bool) {
 	p, i := n.p[m.k], int(m.i)
 	if reduce {
 		to := x.deliver(p, i, reply, n.clock)
+		if n.left.Pauses == 0 {
+			n.p[m.k] = to
+			return
+		}
 		s := *n
 		s.p[m.k] = x.landed(p, i, reply)
-		if next, ticks := x.next(&s); !ticks || x.timeless(p, i, reply, to, next) {
+		if next, ticks := x.next(&s); x.timeless(p, i, reply, to, next, ticks) {
 			n.p[m.k] = to
 			return
 		}

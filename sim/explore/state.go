@@ -25,7 +25,9 @@ type Budget struct {
 	Cuts uint8 // processes cut
 	Lost uint8 // effects that land, or do not, and whose sender learns nothing
 	Late uint8 // requests that land after their sender was told that nothing is known, or after its cut
-	_    uint8
+	// Pauses is how often time moves on while a reply waits for its process. (While
+	// an effect has not landed, it may move on as it likes.)
+	Pauses uint8
 }
 
 func (s *state) hash() uint64 {

@@ -1,0 +1,130 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Command is what `nova sim explore` and `novasim explore` do.
+type Command struct {
+	Worlds   []string // by name; none: all
+	Strategy Strategy
+	Seed     uint64        // of walks
+	Runs     int           // walks of each world, at most; 0: until its time is over
+	Budget   time.Duration // of walks of each world; 0: ten seconds, where no runs are given
+	Whole    bool          // exhaustive, without partial-order reduction
+	Limit    int           // states of each world, at most; 0: all
+	Parallel int           // worlds side by side; 0: one after another
+	Trace    int           // lines of the way to a breach that are printed, from its end; 0: 60
+}
+
+// What a command can end with.
+var (
+	ErrBroken = errors.New("a law is broken")
+	ErrCount  = errors.New("the state space is not what it was")
+	ErrWorld  = errors.New("no such world")
+)
+
+// Do searches the worlds and prints a line for each, and for a breach the way to
+// it. A line `broken: law=N seed=N effects=N what` is for programs. It fails with
+// ErrBroken where a law breaks, and with ErrCount where an exhaustive search met
+// another number of states than the world says it has.
+func (c *Command) Do(out io.Writer) error {
+	worlds, err := c.worlds()
+	if err != nil {
+		return err
+	}
+	var said sync.Mutex
+	var failed []error
+	next := make(chan *World)
+	var lanes sync.WaitGroup
+	for range max(1, min(c.Parallel, len(worlds))) {
+		lanes.Go(func() {
+			for w := range next {
+				text, err := c.one(w)
+				said.Lock()
+				fmt.Fprint(out, text)
+				if err != nil {
+					failed = append(failed, err)
+				}
+				said.Unlock()
+			}
+		})
+	}
+	for _, w := range worlds {
+		next <- w
+	}
+	close(next)
+	lanes.Wait()
+	return errors.Join(failed...)
+}
+
+func (c *Command) worlds() ([]*World, error) {
+	if len(c.Worlds) == 0 {
+		return Worlds(), nil
+	}
+	var out []*World
+	for _, name := range c.Worlds {
+		w := Find(name)
+		if w == nil {
+			var known []string
+			for _, w := range Worlds() {
+				known = append(known, w.Name)
+			}
+			return nil, fmt.Errorf("%w: %q: there are %s", ErrWorld, name, strings.Join(known, ", "))
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// one searches one world.
+func (c *Command) one(w *World) (string, error) {
+	if c.Strategy != Exhaustive {
+		o := WalkOptions{Strategy: c.Strategy, Seed: c.Seed, Runs: c.Runs, Budget: c.Budget}
+		if o.Runs == 0 && o.Budget == 0 {
+			o.Budget = 10 * time.Second
+		}
+		r := Walk(w, o)
+		return c.tell(r.String(), w, r.Breach, r.Trace, uint64(r.Runs), r.Effects)
+	}
+	r := Search(w, Options{Whole: c.Whole, Limit: c.Limit})
+	text, err := c.tell(r.String(), w, r.Breach, r.Trace, uint64(r.States), int64(r.Edges))
+	if err == nil && r.Whole && !c.Whole && r.States != w.States {
+		err = fmt.Errorf("%w: %s has %d states, and was made with %d: see what changed, then correct its count", ErrCount, w.Name, r.States, w.States)
+	}
+	return text, err
+}
+
+func (c *Command) tell(text string, w *World, b *Breach, way []string, runs uint64, effects int64) (string, error) {
+	text += "\n"
+	if b == nil {
+		return text, nil
+	}
+	n := c.Trace
+	if n == 0 {
+		n = 60
+	}
+	if len(way) > n {
+		text += fmt.Sprintf("  (%d more before)\n", len(way)-n)
+		way = way[len(way)-n:]
+	}
+	for _, l := range way {
+		text += "  " + l + "\n"
+	}
+	text += fmt.Sprintf("broken: law=%d seed=%d effects=%d %s: %s\n", b.Law, runs, effects, w.Name, strings.ReplaceAll(b.What, "\n", " "))
+	return text, fmt.Errorf("%w: %s: %w", ErrBroken, w.Name, b)
+}
+
+// Names are the names of all worlds and what each is about.
+func Names() (out []string) {
+	for _, w := range Worlds() {
+		out = append(out, fmt.Sprintf("%-16s %s", w.Name, w.About))
+	}
+	return slices.Clip(out)
+}
