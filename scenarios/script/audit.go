@@ -218,7 +218,18 @@ func (s *Script) still(passes int) error {
 
 // decommission runs the operator's verb once.
 func (s *Script) decommission(o admin.Order, rs []*rule) error {
-	var m admin.Decommission
+	p, err := s.operator(o)
+	if err != nil {
+		return err
+	}
+	s.run(rs, p)
+	s.report(p, rs)
+	return nil
+}
+
+// operator starts the operator's verb; nothing of it has landed yet.
+func (s *Script) operator(o admin.Order) (*proc, error) {
+	m := &admin.Decommission{}
 	var end core.Verdict
 	p, err := s.start("operator", 0, func(e *core.Env) core.Machine {
 		return root(func(t core.Turn) bool {
@@ -227,7 +238,7 @@ func (s *Script) decommission(o admin.Order, rs []*rule) error {
 		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.done = func() string {
 		r := &m.Report
@@ -243,9 +254,7 @@ func (s *Script) decommission(o admin.Order, rs []*rule) error {
 		}
 		return text
 	}
-	s.run(rs, p)
-	s.report(p, rs)
-	return nil
+	return p, nil
 }
 
 // living finds processes by name.

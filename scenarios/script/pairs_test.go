@@ -3,343 +3,168 @@ package script
 import (
 	"flag"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 
 	"nova/core"
-	"nova/core/keys"
 )
 
-var allPairs = flag.Bool("pairs", false, "cut at every pair of effects, not only at a sample")
+var allPairs = flag.Bool("pairs", false, "strike at every pair of effects, not only at a share of them")
 
-// duel is a duty that is cut at one effect, and once more, at any effect, when it is
-// run again.
-type duel struct {
-	name  string
-	queue keys.Queue
-	scene string
-	setup string
+// share is how many pairs of a stage are played without -pairs.
+const share = 24
+
+// TestEveryPairOfCuts cuts a run at a change, and the next run at a change, in each way.
+func TestEveryPairOfCuts(t *testing.T) { pairs(t, 0, cuts, cuts[:4], changing) }
+
+// TestEveryErrorAndCut answers an effect badly, and cuts what comes of it: the same run
+// at any change after that one, or else the next run.
+func TestEveryErrorAndCut(t *testing.T) { pairs(t, 1, answers, cuts[:4], changing) }
+
+// TestEveryPairOfErrors answers an effect badly, and then another.
+func TestEveryPairOfErrors(t *testing.T) { pairs(t, 2, answers, answers, every) }
+
+// changing: to cut before or after a read is to cut before the next change.
+func changing(op *core.Op) bool { return op.Mutates() }
+
+// pair is two strikes: the k-th effect of a run, and the j-th of what comes then that
+// fits.
+type pair struct {
+	first  *way
+	k      int
+	second *way
+	j      int
 }
 
-// duels are worlds in which the next pass of a queue has much to do.
-var duels = []duel{
-	{"teardown", keys.Teardown, "entries=1 page=2", `
-		star a
-		create b/n
-		open a b/n
-		append a b/n 5x3000
-		append a b/n 5x3000
-		append a b/n 5x3000
-		tick 1s
-		tick 24h
-		run denorm
-		append a b/n 3x30
-		tick 1s
-		delete b/n
-		run teardown
-		run denorm
-		tick 5m`},
-	{"teardown-gated-and-final", keys.Teardown, "", `
-		star a
-		create b/n
-		create b/m
-		open a b/n
-		open a b/m
-		append a b/n 5x50
-		tick 1s
-		tick 24h
-		run denorm
-		delete b/n
-		run teardown
-		append a b/m 3x30
-		tick 1s
-		append a b/m 3x30
-		tick 1s
-		tick 3m
-		delete b/m`},
-	{"settle", keys.Settle, "batch=2 pipeline=3", `
-		star a express
-		create b/n express
-		create b/m express
-		open a b/n
-		open a b/m
-		append a b/n 5x50 b/m 4x40
-		tick 1s
-		append a b/n 3x30 b/m 2x20
-		append a b/n 3x30
-		append a b/m 3x30
-		cut a
-		tick 6m`},
-	{"settle-again", keys.Settle, "pipeline=3", `
-		star a express
-		create b/n express
-		open a b/n
-		append a b/n 5x50
-		cut a
-		tick 6m
-		run settle
-		tick 4m`},
-	{"retention", keys.Retention, "entries=2 output-cap=600", `
-		star a
-		create b/n age=48h
-		open a b/n
-		append a b/n 5x400
-		tick 20h
-		append a b/n 5x200
-		tick 1h
-		append a b/n 5x100
-		tick 1s
-		tick 4h
-		run denorm
-		append a b/n 5x300
-		tick 1s
-		tick 43h30m`},
-	{"reap", keys.Reap, "", `
-		star a
-		create b/gc age=48h
-		create b/dead
-		create b/sure
-		create b/live
-		open a b/gc
-		open a b/dead
-		open a b/sure
-		open a b/live
-		append a b/gc 5x100 b/dead 5x50 b/sure 5x50 b/live 5x50
-		tick 20h
-		append a b/gc 5x60
-		tick 1s
-		tick 4h
-		run denorm
-		tick 23h30m
-		delete b/sure
-		run teardown
-		tick 11m
-		run reap
-		tick 10m
-		delete b/dead
-		run teardown
-		tick 9m
-		run retention
-		tick 11m
-		arm std/data/b/4/1/0@1`},
-	{"trimcheck", keys.TrimCheck, "", `
-		star a express
-		create b/n express
-		create b/m express
-		open a b/n
-		open a b/m
-		append a b/n 5x50
-		append a b/n 5x50
-		tick 30m
-		append a b/m 5x50
-		tick 31m
-		run denorm
-		tick 11m
-		run trimcheck
-		tick 20m
-		run denorm
-		tick 11m`},
-	{"denorm", keys.Denorm, "part-min=100 part-max=250 part-parallel=2 member-parallel=2", `
-		star a
-		create b/n
-		create b/m
-		open a b/n
-		open a b/m
-		append a b/n 5x90 b/m 2x20
-		tick 1s
-		tick 24h
-		run denorm
-		append a b/n 5x90 b/m 2x20
-		append a b/n 5x90
-		append a b/n 5x90
-		tick 1s
-		tick 24h`},
-	{"gc", keys.GC, "part-min=100 part-max=250 part-parallel=2", `
-		star a
-		create b/n age=48h
-		create b/m age=48h
-		open a b/n
-		open a b/m
-		append a b/n 5x300 b/m 5x100
-		tick 20h
-		append a b/n 5x130 b/m 5x60
-		append a b/n 5x130
-		tick 1s
-		tick 4h
-		run denorm
-		tick 24h
-		run retention
-		tick 11m
-		run reap
-		delete b/m`},
-	{"orphan-first-look", keys.Orphan, "part-min=100 part-max=250", orphans},
-	{"orphan-second-look", keys.Orphan, "part-min=100 part-max=250", orphans + `
-		run orphan
-		tick 10m`},
+func (p *pair) String() string {
+	return fmt.Sprintf("%s at effect %d, %s at %d of those that follow", p.first.name, p.k, p.second.name, p.j)
 }
 
-// orphans leaves an intent over nothing, over a dead object, over a visible one and
-// over an unfinished upload.
-const orphans = `
-	star a
-	create b/nothing
-	create b/dead
-	create b/visible
-	create b/parts
-	open a b/nothing
-	open a b/dead
-	open a b/visible
-	open a b/parts
-	append a b/nothing 1x10 b/dead 1x10 b/visible 1x10 b/parts 1x180
-	tick 1s
-	tick 24h
-	always drop: create std/data/b/1
-	always answer conflict: put ref/2
-	always drop: del due/orphan/data/b/3
-	always drop: complete std/data/b/4
-	always drop: abort std/data/b/4
-	run denorm
-	always off
-	tick 1h`
-
-// how a pass is cut at one of its mutations.
-type cutting uint8
-
-const (
-	before  cutting = iota // it never lands
-	silent                 // it lands, and its reply is never taken
-	landing                // it lands, and so does whatever else is in flight
-	unknown                // it lands, and the process is told that nothing is known
-	dropped                // it never lands, and the process is told that nothing is known
-	cuttings
-)
-
-func (c cutting) String() string {
-	return [...]string{"before", "silent", "landing", "unknown", "dropped"}[c]
-}
-
-// strikeAt runs a pass up to its k-th mutation, and cuts it there. It reports
-// whether there was one.
-func (s *Script) strikeAt(p *proc, k int, how cutting) bool {
-	for !p.ended && s.err == nil {
-		e := p.next()
-		if e == nil {
-			return false
-		}
-		if !e.op.Mutates() || k > 0 {
-			if e.op.Mutates() {
-				k--
-			}
-			s.deliver(e, s.land(e, ""))
-			continue
-		}
-		switch how {
-		case before:
-			s.end(p, true)
-		case silent:
-			s.land(e, "")
-			s.end(p, true)
-		case landing:
-			s.land(e, "")
-			for _, x := range p.pend {
-				if x != e && x.op.Mutates() {
-					s.land(x, "")
-				}
-			}
-			s.end(p, true)
-		case unknown:
-			s.land(e, "")
-			s.deliver(e, core.Reply{Outcome: core.Unknown})
-			s.run(nil, p)
-		case dropped:
-			s.deliver(e, core.Reply{Outcome: core.Unknown})
-			s.run(nil, p)
-		}
-		return true
-	}
-	return false
-}
-
-// passes starts one pass.
-func (s *Script) passes(t *testing.T, q keys.Queue, name string) *proc {
-	p, err := s.pass1(q, name, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// stride: of so many pairs one is played, without -pairs. It is prime to the number
-// of ways in which a pass is cut.
-const stride = 11
-
-// again is what goes by before a duty is run again: sessions end, backoffs do.
-const again = 20_000
-
-// TestEveryPairOfCuts cuts a pass of each duty at an effect, and the next pass of it
-// at an effect, in each way; then everything must converge under the laws, with
-// nothing left and every acknowledged record in its place.
-func TestEveryPairOfCuts(t *testing.T) {
-	for _, d := range duels {
+// pairs strikes twice; then everything must come to rest, as after one strike.
+func pairs(t *testing.T, kind int, firsts, seconds []way, at func(op *core.Op) bool) {
+	for i := range stages {
+		d := &stages[i]
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			base := New()
-			do := func(cmd string, args, lines []string) {
-				if out, err := base.Do(cmd, args, lines); err != nil {
-					t.Fatalf("%v\n%s", err, out)
+			base := d.base(t)
+			all := d.pairs(t, base, firsts, seconds, at)
+			if want := leastPairs[d.name][kind]; want == 0 || len(all) < want {
+				t.Errorf("%d pairs: there were %d", len(all), want)
+			}
+			ran := all
+			if !*allPairs {
+				ran = spread(all, share)
+			}
+			for i := range ran {
+				if err := d.strikeTwice(t, base.Fork(), &ran[i], at); err != nil {
+					t.Fatalf("%s: %v", &ran[i], err)
 				}
 			}
-			do("scene", strings.Fields(d.scene), nil)
-			do("setup", nil, strings.Split(d.setup, "\n"))
-			base.silent = true
-			n, ran := 0, 0
-			for how := range cuttings {
-				for k := 0; ; k++ {
-					one := base.Fork()
-					if !one.strikeAt(one.passes(t, d.queue, "x"), k, how) {
-						break
-					}
-					one.tick(one.now + again)
-					if one.err != nil {
-						t.Fatalf("%s %d: %v", how, k, one.err)
-					}
-					// The second cut, at each effect; without one when there is none.
-					for how2 := range cuttings {
-						for j := 0; ; j++ {
-							n++
-							struck := true
-							if *allPairs || n%stride == 0 {
-								ran++
-								struck = d.second(t, one.Fork(), j, how2, fmt.Sprintf("%s %d, %s %d", how, k, how2, j))
-							} else if f := one.Fork(); !f.strikeAt(f.passes(t, d.queue, "y"), j, how2) {
-								struck = false
-							}
-							if !struck {
-								break
-							}
-						}
-					}
-				}
-			}
-			t.Logf("%d of %d pairs", ran, n)
+			t.Logf("%s: %d of %d pairs", d.name, len(ran), len(all))
 		})
 	}
 }
 
-// second cuts the second pass, and lets everything converge.
-func (d *duel) second(t *testing.T, f *Script, j int, how cutting, at string) bool {
-	struck := f.strikeAt(f.passes(t, d.queue, "y"), j, how)
-	f.tick(f.now + again)
-	if err := f.converge(); err != nil {
-		f.fail("converge: %w", err)
+// spread takes n of the pairs, far from each other.
+func spread(all []pair, n int) (some []pair) {
+	if len(all) <= n {
+		return all
 	}
-	if f.err == nil {
-		if err := f.verify(); err != nil {
-			f.fail("verify: %w", err)
+	step := len(all)*618/1000 | 1
+	for gcd(step, len(all)) != 1 {
+		step += 2
+	}
+	for i := range n {
+		some = append(some, all[i*step%len(all)])
+	}
+	return some
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// pairs lists the pairs of a stage.
+func (d *stage) pairs(t *testing.T, base *Script, firsts, seconds []way, at func(op *core.Op) bool) (all []pair) {
+	for i := range firsts {
+		for k := 0; ; k++ {
+			f := base.Fork()
+			y := d.play(t, f, "y")
+			e := y.to(k, at)
+			if e == nil {
+				break
+			}
+			if !firsts[i].fits(&e.op) {
+				continue
+			}
+			y.strike(e, &firsts[i])
+			n := make([]int, len(seconds))
+			c := &course{t: t, play: y}
+			for e := c.next(); e != nil; e = c.next() {
+				for w := range seconds {
+					if at(&e.op) && seconds[w].fits(&e.op) {
+						n[w]++
+					}
+				}
+				f.deliver(e, f.land(e, ""))
+			}
+			if f.err != nil {
+				t.Fatalf("%s at effect %d: %v", firsts[i].name, k, f.err)
+			}
+			for w := range seconds {
+				for j := range n[w] {
+					all = append(all, pair{&firsts[i], k, &seconds[w], j})
+				}
+			}
 		}
 	}
-	if f.err != nil {
-		t.Fatalf("%s: %v", at, f.err)
+	return slices.Clip(all)
+}
+
+// course is what comes after a strike: the rest of the run, and another run.
+type course struct {
+	t     *testing.T
+	play  *play
+	again bool
+}
+
+func (c *course) next() *pending {
+	e := c.play.next()
+	if s := c.play.s; e == nil && !c.again && s.err == nil {
+		c.again = true
+		s.tick(s.now + again)
+		c.play = c.play.d.play(c.t, s, "z")
+		e = c.play.next()
 	}
-	return struck
+	return e
+}
+
+// strikeTwice plays a pair.
+func (d *stage) strikeTwice(t *testing.T, f *Script, p *pair, at func(op *core.Op) bool) error {
+	y := d.play(t, f, "y")
+	y.strike(y.to(p.k, at), p.first)
+	c := &course{t: t, play: y}
+	j := p.j
+	for e := c.next(); ; e = c.next() {
+		if e == nil {
+			return fmt.Errorf("it is not struck again: %w", f.err)
+		}
+		if !at(&e.op) || !p.second.fits(&e.op) {
+			f.deliver(e, f.land(e, ""))
+			continue
+		}
+		if j == 0 {
+			c.play.strike(e, p.second)
+			break
+		}
+		j--
+		f.deliver(e, f.land(e, ""))
+	}
+	for e := c.next(); e != nil; e = c.next() {
+		f.deliver(e, f.land(e, ""))
+	}
+	return d.rest(f)
 }

@@ -81,34 +81,52 @@ func (s *Script) star(name string, class core.Class, rs []*rule) error {
 
 // request sends a star a request, and lets it do what it can.
 func (s *Script) request(name string, r serve.Request, a *ask, rs []*rule) error {
-	p := s.procs[name]
-	if p == nil || p.ended {
-		return fmt.Errorf("star %s does not run", name)
+	p, err := s.ask(name, r, a)
+	if err != nil {
+		return err
 	}
-	s.asked++
-	r.ID, a.verb = s.asked, r.Verb
-	s.asks[r.ID] = a
-	p.queue = append(p.queue, r.Encode())
 	s.run(rs, p)
 	s.report(p, rs)
 	return nil
 }
 
+// ask puts a request before a star that runs.
+func (s *Script) ask(name string, r serve.Request, a *ask) (*proc, error) {
+	p := s.procs[name]
+	if p == nil || p.ended {
+		return nil, fmt.Errorf("star %s does not run", name)
+	}
+	s.asked++
+	r.ID, a.verb = s.asked, r.Verb
+	s.asks[r.ID] = a
+	p.queue = append(p.queue, r.Encode())
+	return p, nil
+}
+
 // append sends a star one slot's records: pairs of an address and "3x40".
 func (s *Script) append(name string, what []string, rs []*rule) error {
+	r, a, err := s.slot(what)
+	if err != nil {
+		return err
+	}
+	return s.request(name, r, a, rs)
+}
+
+// slot is a request for one slot's records.
+func (s *Script) slot(what []string) (serve.Request, *ask, error) {
 	r, a := serve.Request{Verb: serve.VerbAppend}, &ask{}
 	if len(what) == 0 || len(what)%2 != 0 {
-		return fmt.Errorf("append what?")
+		return r, a, fmt.Errorf("append what?")
 	}
 	for i := 0; i < len(what); i += 2 {
 		st, err := s.stream(what[i])
 		if err != nil {
-			return err
+			return r, a, err
 		}
 		var count uint32
 		var size int64
 		if _, err := fmt.Sscanf(what[i+1], "%dx%d", &count, &size); err != nil {
-			return fmt.Errorf("%q is not records x bytes: %w", what[i+1], err)
+			return r, a, fmt.Errorf("%q is not records x bytes: %w", what[i+1], err)
 		}
 		c := &chunk{blob: uint64(len(s.blobs) + 1), stream: st, id: st.id, count: count, len: size}
 		c.crc = world.BlobCRC(c.blob, 0, size)
@@ -116,7 +134,7 @@ func (s *Script) append(name string, what []string, rs []*rule) error {
 		a.chunks = append(a.chunks, c)
 		r.Chunks = append(r.Chunks, serve.AppendChunk{Stream: st.id, Count: count, CRC: c.crc, Len: size, Blob: c.blob, Oldest: s.now, Newest: s.now})
 	}
-	return s.request(name, r, a, rs)
+	return r, a, nil
 }
 
 // answered takes a star's answer.
