@@ -95,6 +95,10 @@ func TestDaemons(t *testing.T) {
 	does("", 0, "every law holds", append([]string{"verify"}, on...)...)
 	does("", 0, `"ok": true`, append([]string{"verify", "--json"}, on...)...)
 	does("", 0, "extra ", append([]string{"node", "ls"}, on...)...)
+	does("", 0, "REASON", append([]string{"parked", "ls"}, on...)...)
+	does("", 0, "[]", append([]string{"parked", "ls", "--json", "--duty", "reap"}, on...)...)
+	does("", 1, "no such marker is parked", append([]string{"parked", "retry", "due/reap/x"}, on...)...)
+	does("", 0, "0 stay parked", append([]string{"parked", "retry", "--all"}, on...)...)
 	does("", 1, "it is not drained", append([]string{"node", "decommission", "--star", "extra"}, on...)...)
 	does("", 1, "no such star", append([]string{"node", "decommission", "--star", "nobody"}, on...)...)
 

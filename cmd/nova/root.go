@@ -31,7 +31,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newDemo(), newDev(), newStar(), newAuditor(), newCache(), newStream(), newNode(), newVerify(), newSim())
+	root.AddCommand(newDemo(), newDev(), newStar(), newAuditor(), newCache(), newStream(), newNode(), newParked(), newVerify(), newSim())
 	return root
 }
 
