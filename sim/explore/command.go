@@ -19,6 +19,7 @@ type Command struct {
 	Budget   time.Duration // of walks of each world; 0: ten seconds, where no runs are given
 	Whole    bool          // exhaustive, without partial-order reduction
 	Limit    int           // states of each world, at most; 0: all
+	Total    time.Duration // walks of all worlds in turn, a little of each at a time, until a law breaks or this much processor time is used
 	Parallel int           // worlds side by side; 0: one after another
 	Trace    int           // lines of the way to a breach that are printed, from its end; 0: 60
 }
@@ -38,6 +39,9 @@ func (c *Command) Do(out io.Writer) error {
 	worlds, err := c.worlds()
 	if err != nil {
 		return err
+	}
+	if c.Total > 0 {
+		return c.turns(worlds, out)
 	}
 	var said sync.Mutex
 	var failed []error
@@ -81,6 +85,46 @@ func (c *Command) worlds() ([]*World, error) {
 		out = append(out, w)
 	}
 	return out, nil
+}
+
+// slice is how long one world's walks go on before the next world's do.
+const slice = 100 * time.Millisecond
+
+// turns walks the worlds in turn, or searches them, each for a while and then for
+// twice as long, until a law breaks or the time is over.
+func (c *Command) turns(worlds []*World, out io.Writer) error {
+	warm := make([]*Warm, len(worlds))
+	began, runs, effects := cpu(), uint64(0), int64(0)
+	for round := uint64(0); cpu()-began < c.Total; round++ {
+		fresh := false // an exhaustive search that has not been through
+		for i, w := range worlds {
+			if c.Strategy == Exhaustive {
+				r := Search(w, Options{Whole: c.Whole, Limit: 20_000 << (2 * round)})
+				runs, effects, fresh = runs+uint64(r.States), effects+int64(r.Edges), fresh || !r.Whole
+				if r.Breach != nil {
+					text, err := c.tell(r.String(), w, r.Breach, r.Trace, runs, effects)
+					fmt.Fprint(out, text)
+					return err
+				}
+				continue
+			}
+			if fresh = true; warm[i] == nil {
+				warm[i] = Warmed(w)
+			}
+			r := Walk(w, WalkOptions{Strategy: c.Strategy, Seed: c.Seed<<32 | round<<8 | uint64(i), Budget: slice, Tables: warm[i]})
+			runs, effects = runs+uint64(r.Runs), effects+r.Effects
+			if r.Breach != nil {
+				text, err := c.tell(r.String(), w, r.Breach, r.Trace, runs, effects)
+				fmt.Fprint(out, text)
+				return err
+			}
+		}
+		if !fresh {
+			break
+		}
+	}
+	fmt.Fprintf(out, "%d runs, %d effects of %d worlds: every law holds\n", runs, effects, len(worlds))
+	return nil
 }
 
 // one searches one world.

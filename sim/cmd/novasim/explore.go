@@ -20,6 +20,7 @@ func searched(args []string, out, errs io.Writer) int {
 	fs.Uint64Var(&c.Seed, "seed", 0, "of walks")
 	fs.IntVar(&c.Runs, "runs", 0, "walks of each world")
 	fs.DurationVar(&c.Budget, "budget", 0, "processor time of each world's walks (default 10s, unless -runs is given)")
+	fs.DurationVar(&c.Total, "total", 0, "processor time for all worlds in turn, a little of each at a time, until a law breaks")
 	fs.BoolVar(&c.Whole, "whole", false, "without partial-order reduction")
 	fs.IntVar(&c.Limit, "limit", 0, "states of each world")
 	fs.IntVar(&c.Parallel, "parallel", 1, "worlds side by side")
