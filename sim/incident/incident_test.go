@@ -219,7 +219,7 @@ func TestReplayDoesTheSame(t *testing.T) {
 		t.Errorf("up to turn 20: %+v", r)
 	}
 	for _, name := range []string{"s", "star", "stars-2", "stars"} {
-		if r := replayed(t, s.dir(), Options{Process: name}); r.Machines != 1 || r.Turns == 0 || r.Turns == int(s.serial) || !r.OK() {
+		if r := replayed(t, s.dir(), Options{Process: name}); r.Machines != 1 || r.Turns == 0 || r.Turns == int(s.serial) || r.Skipped != 0 || !r.OK() {
 			t.Errorf("of %s: %+v", name, r)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *play) standing(on *Onward) (live []*root) {
 	for _, n := range p.order {
 		c := p.roots[n]
 		switch {
-		case c == nil || c.pending == nil:
+		case c == nil || c.pending == nil || c.n == 0: // ended, or not begun
 		case c.lost || c.stray:
 			on.Left = append(on.Left, c.begin.String())
 		default:

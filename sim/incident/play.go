@@ -46,12 +46,15 @@ type Divergence struct {
 type play struct {
 	o     Options
 	roots map[uint64]*root
-	order []uint64 // of their beginnings
-	known *known   // or nil
+	order []uint64        // of their beginnings
+	aside map[uint64]bool // machines that are not wanted
+	known *known          // or nil
 	res   Result
 }
 
-func newPlay(o Options) *play { return &play{o: o, roots: map[uint64]*root{}} }
+func newPlay(o Options) *play {
+	return &play{o: o, roots: map[uint64]*root{}, aside: map[uint64]bool{}}
+}
 
 // record takes one record. It reports a divergence, or an error of the recording.
 func (p *play) record(at Place, r *transcript.Record) (*Divergence, error) {
@@ -92,6 +95,7 @@ func (p *play) wanted(b *transcript.Begin) bool {
 
 func (p *play) begin(b transcript.Begin) error {
 	if !p.wanted(&b) {
+		p.aside[b.Root] = true
 		return nil
 	}
 	if p.o.Change != nil {
@@ -113,6 +117,7 @@ func (p *play) begin(b transcript.Begin) error {
 // stands compares a machine's state with the recorded one, or takes it up.
 func (p *play) stands(at Place, s *transcript.State) (*Divergence, error) {
 	if !p.wanted(&s.Begin) {
+		p.aside[s.Begin.Root] = true
 		return nil, nil
 	}
 	c := p.roots[s.Begin.Root]
@@ -151,6 +156,9 @@ func (p *play) stands(at Place, s *transcript.State) (*Divergence, error) {
 
 // turn steps a machine once more.
 func (p *play) turn(at Place, t *transcript.Turn) *Divergence {
+	if p.aside[t.Root] {
+		return nil
+	}
 	c := p.roots[t.Root]
 	if c == nil || c.lost || c.n+1 != t.N {
 		if c != nil {
