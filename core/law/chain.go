@@ -26,26 +26,33 @@ type chain struct {
 
 	settles, trimchecks int // markers that stand or are parked
 
-	batches []*batch       // by first slot
-	slots   []*slot        // by number
-	named   map[uint64]int // streams whose rows name slots: how many rows
-	holds   map[uint64]int // streams whose chunks lie in slots: how many chunks
+	batches []*batch   // by first slot
+	slots   []*slot    // by number
+	waiting []*promise // acknowledged chunks that are in no ref, and in a slot of the chain
+	objects int        // that stand
+	strays  int        // of them, in stores that are not in the bucket set
+	untidy  bool       // a slot or a batch may be left of which nothing stands
+	blinds  int        // batch markers that do not decode
 }
 
-// slot is one slot of a chain: the objects at its key, and who names it.
+// slot is one slot of a chain: the objects at its key, who names it, and how many
+// batch markers will have it rewritten.
 type slot struct {
 	n       uint64
 	objects []*object // one a store
-	namers  []uint64  // stream ids, once for each span
+	namers  []*ref    // once for each span
+	owed    int
 }
 
-func (s *slot) name(id uint64, on bool) {
+func (s *slot) name(r *ref, on bool) {
 	if on {
-		s.namers = append(s.namers, id)
-	} else if i := slices.Index(s.namers, id); i >= 0 {
+		s.namers = append(s.namers, r)
+	} else if i := slices.Index(s.namers, r); i >= 0 {
 		s.namers = slices.Delete(s.namers, i, i+1)
 	}
 }
+
+func (s *slot) empty() bool { return len(s.objects)+len(s.namers)+s.owed == 0 }
 
 func (s *slot) in(store core.Store) *object {
 	for _, o := range s.objects {
@@ -59,16 +66,22 @@ func (s *slot) in(store core.Store) *object {
 // batch is what stands for one batch marker.
 type batch struct {
 	first  uint64
-	key    string // of the due row
-	due    value[format.BatchMark]
+	dues   []inventory // one, unless a row stands in a wrong shard as well
 	scheds []*fact
 	parks  []*fact
 }
 
-func (b *batch) empty() bool { return !b.due.here && len(b.scheds)+len(b.parks) == 0 }
+// inventory is a batch marker's row.
+type inventory struct {
+	f     *fact
+	v     format.BatchMark
+	blind bool
+}
+
+func (b *batch) empty() bool { return len(b.dues)+len(b.scheds)+len(b.parks) == 0 }
 
 func (c *chain) empty() bool {
-	return !c.recorded() && c.settles+c.trimchecks+len(c.batches)+len(c.slots)+len(c.named)+len(c.holds) == 0
+	return !c.recorded() && c.settles+c.trimchecks+len(c.batches)+len(c.slots) == 0
 }
 
 func (c *chain) recorded() bool { return c.consts.here || c.head.here || c.trim.here }
@@ -97,17 +110,14 @@ func (c *chain) batch(first uint64) *batch {
 	return c.batches[i]
 }
 
-// owes reports whether a batch marker stands that will have slot n rewritten.
-func (c *chain) owes(n uint64) bool {
+// owes reports whether a batch marker stands that will have a slot rewritten.
+func (c *chain) owes(s *slot) bool {
+	if s.owed > 0 || c.blinds == 0 {
+		return s.owed > 0
+	}
 	for _, b := range c.batches {
-		if !b.due.here || b.first > n {
-			continue
-		}
-		if b.due.blind {
-			return true
-		}
-		for i := range b.due.v.Slots {
-			if b.due.v.Slots[i].Slot == n {
+		for i := range b.dues {
+			if b.dues[i].blind && b.first <= s.n {
 				return true
 			}
 		}
@@ -115,10 +125,18 @@ func (c *chain) owes(n uint64) bool {
 	return false
 }
 
+// tidy forgets the slots and batches of which nothing stands.
+func (c *chain) tidy() {
+	if c.untidy {
+		c.batches = slices.DeleteFunc(c.batches, (*batch).empty)
+		c.slots = slices.DeleteFunc(c.slots, (*slot).empty)
+		c.untidy = false
+	}
+}
+
 // judgeChain judges law 5 on the cursors, and law 1 on the chain and its slots.
 func (j *Judge) judgeChain(c *chain) (bad []Breach) {
-	c.batches = slices.DeleteFunc(c.batches, (*batch).empty)
-	c.slots = slices.DeleteFunc(c.slots, func(s *slot) bool { return len(s.objects)+len(s.namers) == 0 })
+	c.tidy()
 	for _, b := range c.batches {
 		bad = j.judgeBatch(b, bad)
 	}
@@ -140,6 +158,10 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 			bad = append(bad, Breach{1, key, "the chain is not settled, and no settle marker stands"})
 		}
 	}
+	if !gone.here && c.allWatched() {
+		j.report.Evaluated[1] += c.objects
+		return bad
+	}
 	for _, s := range c.slots {
 		for _, o := range s.objects {
 			j.evaluated(1)
@@ -149,6 +171,64 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 		}
 	}
 	return bad
+}
+
+// allWatched reports whether unwatched would say "" of every object of the chain:
+// what it asks is true of all slots between two if it is of the two.
+func (c *chain) allWatched() bool {
+	lo, hi := c.span()
+	if lo == nil {
+		return true
+	}
+	h := &c.head.v
+	switch {
+	case !c.recorded() || c.strays > 0 || lo.n < c.trim.v.Trimmed:
+		return false
+	case hi.n >= h.Checkpoint && (c.settles == 0 || h.State == format.ChainSettled ||
+		h.State >= format.ChainCut && hi.n >= h.Cut && hi.n-h.Cut >= sweeps*uint64(c.consts.v.Pipeline)):
+		return false
+	case lo.n >= h.Checkpoint || c.trimchecks > 0:
+		return true
+	}
+	for _, b := range c.batches {
+		if len(b.dues)+len(b.parks) > 0 {
+			return b.first <= lo.n
+		}
+	}
+	return false
+}
+
+// span is the first and the last slot that has an object.
+func (c *chain) span() (lo, hi *slot) {
+	if c.objects == 0 {
+		return nil, nil
+	}
+	i, k := 0, len(c.slots)-1
+	for len(c.slots[i].objects) == 0 {
+		i++
+	}
+	for len(c.slots[k].objects) == 0 {
+		k--
+	}
+	return c.slots[i], c.slots[k]
+}
+
+// count counts the objects, and those in stores that are not in the bucket set.
+func (c *chain) count(o *object, by int) {
+	c.objects += by
+	if c.consts.ok() && !slices.Contains(c.consts.v.Stores, o.o.Store) {
+		c.strays += by
+	}
+}
+
+// recount counts the strays anew: the bucket set has changed.
+func (c *chain) recount() {
+	c.objects, c.strays = 0, 0
+	for _, s := range c.slots {
+		for _, o := range s.objects {
+			c.count(o, 1)
+		}
+	}
 }
 
 // judgeCursors: trimmed ≤ rewritten ≤ checkpoint ≤ cut, and a chain that is
@@ -211,7 +291,7 @@ func (c *chain) unwatched(o *object, swept bool) string {
 		return ""
 	}
 	for _, b := range c.batches {
-		if b.first <= o.slot && (b.due.here || len(b.parks) > 0) {
+		if b.first <= o.slot && len(b.dues)+len(b.parks) > 0 {
 			return ""
 		}
 	}
@@ -222,28 +302,32 @@ func (c *chain) unwatched(o *object, swept bool) string {
 // schedule row has its marker.
 func (j *Judge) judgeBatch(b *batch, bad []Breach) []Breach {
 	j.evaluated(1)
+	var due *inventory
+	if len(b.dues) > 0 {
+		due = &b.dues[0]
+	}
 	onTime := 0
 	for _, f := range b.scheds {
 		d, _ := keys.ParseDue(f.row.Key)
 		switch {
-		case !b.due.here:
+		case due == nil:
 			bad = append(bad, Breach{1, f.row.Key, "no batch marker stands for the schedule row"})
-		case b.due.blind:
+		case due.blind:
 			onTime++
-		case d.At != max(b.due.v.Ready, 0):
+		case d.At != max(due.v.Ready, 0):
 			bad = append(bad, Breach{8, f.row.Key, "the schedule row is for another time than its marker's"})
 		default:
 			onTime++
 		}
 	}
 	switch {
-	case !b.due.here:
-	case b.due.ok() && b.due.v.Parked:
+	case due == nil:
+	case !due.blind && due.v.Parked:
 		if onTime > 0 {
-			bad = append(bad, Breach{8, b.key, "a parked batch marker is on the schedule"})
+			bad = append(bad, Breach{8, due.f.row.Key, "a parked batch marker is on the schedule"})
 		}
 	case onTime == 0 && len(b.parks) == 0:
-		bad = append(bad, Breach{1, b.key, "no schedule row brings the batch marker up"})
+		bad = append(bad, Breach{1, due.f.row.Key, "no schedule row brings the batch marker up"})
 	}
 	return bad
 }

@@ -2,6 +2,7 @@ package law
 
 import (
 	"slices"
+	"strings"
 
 	"nova/core"
 	"nova/core/format"
@@ -106,19 +107,44 @@ func (j *Judge) batchRow(f *fact, d *keys.Due, on, parked bool) {
 	c := j.chain(d.Star, d.Epoch)
 	j.touchChain(c)
 	b := c.batch(d.Slot)
+	c.untidy = c.untidy || !on
 	switch {
 	case parked:
 		b.parks = remember(b.parks, f, on)
 	case d.Sched:
 		b.scheds = remember(b.scheds, f, on)
 	default:
+		j.batchDue(f, c, b, on)
+	}
+}
+
+// batchDue enters a batch marker and what it owes, or takes it back.
+func (j *Judge) batchDue(f *fact, c *chain, b *batch, on bool) {
+	i := slices.IndexFunc(b.dues, func(x inventory) bool { return x.f == f })
+	step := -1
+	var x inventory
+	if on {
 		v, err := format.DecodeBatchMark(f.row.Val)
-		f.check(err)
-		if b.due.set(v, err); !on {
-			b.due.clear()
+		x = inventory{f, v, !f.check(err)}
+		i, _ = slices.BinarySearchFunc(b.dues, f.row.Key, func(x inventory, key string) int { return strings.Compare(x.f.row.Key, key) })
+		b.dues = slices.Insert(b.dues, i, x)
+		step = 1
+	} else {
+		x = b.dues[i]
+		b.dues = slices.Delete(b.dues, i, i+1)
+	}
+	if x.blind {
+		c.blinds += step
+		for _, s := range c.slots {
+			j.staleNamers(s)
 		}
-		b.key = f.row.Key
-		j.touchNamers(c)
+		return
+	}
+	for k := range x.v.Slots {
+		s := c.slot(x.v.Slots[k].Slot)
+		if s.owed += step; s.owed == 0 || s.owed == 1 {
+			j.staleNamers(s)
+		}
 	}
 }
 

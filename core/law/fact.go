@@ -29,16 +29,30 @@ func (f *fact) check(err error) bool {
 }
 
 func (j *Judge) putRow(row core.Row) {
-	if old := j.rows[row.Key]; old != nil {
-		j.moved(old.row, row)
-		j.read(old, false)
-	} else {
+	j.evaluated(0)
+	old := j.rows[row.Key]
+	if old == nil {
 		j.moved(core.Row{Mark: core.Mark{Key: row.Key}}, row)
+		f := &fact{row: row}
+		j.rows[row.Key] = f
+		j.read(f, true)
+		return
+	}
+	j.moved(old.row, row)
+	if old.row.Val == row.Val && !strings.HasPrefix(row.Key, "due/orphan/") {
+		old.row.Rev = row.Rev // an intent stands for its revision; nothing else does
+		return
 	}
 	f := &fact{row: row}
 	j.rows[row.Key] = f
+	if strings.HasPrefix(row.Key, "due/denorm/") {
+		// A slot that both owe is owed all the time.
+		j.read(f, true)
+		j.read(old, false)
+		return
+	}
+	j.read(old, false)
 	j.read(f, true)
-	j.evaluated(0)
 }
 
 func (j *Judge) dropRow(key string) {
@@ -62,7 +76,9 @@ func (j *Judge) read(f *fact, on bool) {
 	j.readKind(f, on)
 	if !on {
 		f.bad = nil
-		delete(j.standing, f)
+		if len(j.standing) > 0 {
+			delete(j.standing, f)
+		}
 		return
 	}
 	if len(f.bad) > 0 {
@@ -166,6 +182,7 @@ func (j *Judge) readChain(f *fact, on bool) {
 		if !on {
 			c.consts.clear()
 		}
+		c.recount()
 	case keys.PartHead:
 		v, err := format.DecodeChainHead(f.row.Val)
 		f.check(err)
@@ -183,9 +200,7 @@ func (j *Judge) readChain(f *fact, on bool) {
 		return
 	}
 	// Whether a slot keeps an acknowledged chunk depends on constants and head.
-	for id := range c.holds {
-		j.touchStream(j.stream(id))
-	}
+	j.staleWaiting(c)
 }
 
 // readGone reads the irrevocable record of a star: it bears on all of its chains.
@@ -254,7 +269,7 @@ func (j *Judge) readRef(f *fact, on bool) {
 		j.dropRef(s, last)
 		return
 	}
-	r := &ref{f: f, last: last}
+	r := &ref{f: f, s: s, last: last}
 	r.row, err = format.DecodeRow(f.row.Val)
 	switch {
 	case err != nil:
@@ -269,12 +284,21 @@ func (j *Judge) readRef(f *fact, on bool) {
 	i, _ := s.find(last)
 	s.refs = slices.Insert(s.refs, i, r)
 	j.nameRef(s, r, true)
+	j.staleRef(r)
+	s.staleUnder(i)
 }
 
 func (j *Judge) dropRef(s *stream, last uint64) {
 	if i, ok := s.find(last); ok {
-		j.nameRef(s, s.refs[i], false)
+		r := s.refs[i]
+		j.nameRef(s, r, false)
+		s.staleUnder(i)
 		s.refs = slices.Delete(s.refs, i, i+1)
+		s.ended = append(s.ended, r.names...)
+		r.gone = true
+		if len(r.bad) > 0 {
+			s.badRefs--
+		}
 	}
 }
 
@@ -296,11 +320,12 @@ func (j *Judge) nameRef(s *stream, r *ref, on bool) {
 		}
 	case r.row.Kind == format.SpanRow:
 		c := j.chain(r.row.Star, r.row.Epoch)
-		if count(c.named, s.id, step); len(c.named) == 0 {
+		if !on {
+			c.untidy = true
 			j.touchChain(c)
 		}
 		for i := range r.row.Spans {
-			c.slot(r.row.Spans[i].Slot).name(s.id, on)
+			c.slot(r.row.Spans[i].Slot).name(r, on)
 		}
 	default:
 		for i := range r.row.Entries {
@@ -308,24 +333,10 @@ func (j *Judge) nameRef(s *stream, r *ref, on bool) {
 			g := j.group(groupID{s.id, e.Epoch, e.First, e.Revision})
 			j.touchGroup(g)
 			if on {
-				g.entries = append(g.entries, naming{r.f, e})
+				g.entries = append(g.entries, naming{r, e})
 			} else {
 				g.entries = slices.DeleteFunc(g.entries, func(n naming) bool { return n.e == e })
 			}
 		}
-	}
-}
-
-// count adds to a counter of a multiset.
-func count[K comparable](m map[K]int, k K, by int) {
-	if m[k] += by; m[k] == 0 {
-		delete(m, k)
-	}
-}
-
-// touchNamers touches every stream whose rows name slots of the chain.
-func (j *Judge) touchNamers(c *chain) {
-	for id := range c.named {
-		j.touchStream(j.stream(id))
 	}
 }

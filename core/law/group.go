@@ -43,7 +43,7 @@ type unfinished struct {
 
 // naming is a catalog entry in its row.
 type naming struct {
-	f *fact
+	r *ref
 	e *format.Entry
 }
 
@@ -108,7 +108,7 @@ func (j *Judge) judgeGroup(g *group) (bad []Breach) {
 		j.evaluated(6)
 		for _, m := range g.entries[:i] {
 			if !m.e.Lost && m.inc() == n.inc() && m.e.Class == n.e.Class {
-				bad = append(bad, Breach{6, max(m.f.row.Key, n.f.row.Key), fmt.Sprintf("another entry names its object too (epoch %d, first %d, revision %d)", n.e.Epoch, n.e.First, n.e.Revision)})
+				bad = append(bad, Breach{6, max(m.r.f.row.Key, n.r.f.row.Key), fmt.Sprintf("another entry names its object too (epoch %d, first %d, revision %d)", n.e.Epoch, n.e.First, n.e.Revision)})
 			}
 		}
 	}

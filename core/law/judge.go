@@ -31,6 +31,11 @@ type Change struct {
 // judges what that can affect. An object that was put is taken to keep its bytes
 // for as long as it stands (law 6, which the host checks).
 //
+// What is judged is what can have changed: the rows of a stream that were written,
+// or whose slot, object or batch marker came or went; the acknowledged chunks under
+// a row that was written, or in a chain whose head was; whatever the watermark has
+// passed. The rest was judged when it last changed.
+//
 // Facts are kept by what the laws speak of: a stream, a chain, and a group, which
 // is all that stands or is said about one derived key.
 type Judge struct {
@@ -48,6 +53,8 @@ type Judge struct {
 	groups     map[groupID]*group
 	deposits   map[chunkID][]*object // slots that hold a chunk
 	lives      map[lifeID]*life
+	homeless   []*promise // acknowledged chunks that were found nowhere
+	names      []lifeID   // of the row that is being judged
 
 	dirtyStreams []*stream
 	dirtyChains  []*chain
@@ -95,8 +102,7 @@ func (j *Judge) Apply(c Change) {
 		j.upload(c.Upload, c.Kind == UploadPut)
 	case Acknowledged:
 		s := j.stream(c.Ack.Stream)
-		s.ack(c.Ack)
-		j.touchStream(s)
+		j.stalePromise(s.promise(c.Ack))
 	}
 }
 
@@ -145,7 +151,9 @@ func (j *Judge) judgeDirty() {
 // say replaces what is wrong with one thing.
 func (j *Judge) say(thing any, bs []Breach) {
 	if len(bs) == 0 {
-		delete(j.standing, thing)
+		if len(j.standing) > 0 {
+			delete(j.standing, thing)
+		}
 	} else {
 		j.standing[thing] = bs
 	}
@@ -187,7 +195,7 @@ func (j *Judge) chain(star string, epoch uint64) *chain {
 	id := chainID{star, epoch}
 	c := j.chains[id]
 	if c == nil {
-		c = &chain{id: id, named: map[uint64]int{}, holds: map[uint64]int{}}
+		c = &chain{id: id}
 		j.chains[id] = c
 	}
 	return c

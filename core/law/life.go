@@ -40,9 +40,10 @@ type life struct {
 	died core.Ms
 }
 
-// relive replaces what a stream's rows name.
-func (j *Judge) relive(s *stream, names []lifeID) {
-	if slices.Equal(s.lives, names) {
+// relive replaces what a row names, but counts nothing out: that is bury's, once
+// every row of the stream has said what it names now.
+func (j *Judge) relive(r *ref, names []lifeID) {
+	if slices.Equal(r.names, names) {
 		return
 	}
 	for _, id := range names {
@@ -53,7 +54,13 @@ func (j *Judge) relive(s *stream, names []lifeID) {
 		}
 		l.refs++
 	}
-	for _, id := range s.lives {
+	r.s.ended = append(r.s.ended, r.names...)
+	r.names = append(r.names[:0], names...)
+}
+
+// bury counts out what the rows of a stream name no more.
+func (j *Judge) bury(s *stream) {
+	for _, id := range s.ended {
 		l := j.lives[id]
 		if l.refs--; l.refs == 0 {
 			l.died = j.now
@@ -62,7 +69,7 @@ func (j *Judge) relive(s *stream, names []lifeID) {
 			}
 		}
 	}
-	s.lives = names
+	s.ended = s.ended[:0]
 }
 
 // stands reports whether any object is what a ref named.

@@ -12,19 +12,45 @@ import (
 
 // object is an object that stands.
 type object struct {
-	o     core.Obj
-	size  int64
-	raw   string
-	tail  format.Tail
-	sound bool // the tail decodes, and the footer is in it
+	o    core.Obj
+	size int64
+	raw  string
+	*contents
 
 	c    *chain // of a slot
 	slot uint64
 	g    *group // of a settled object
 	at   keys.Settled
 
-	order    []int32 // chunks by stream and first sequence number; made when first wanted
 	verified []verdict
+}
+
+// contents is what an object's last bytes say. Replicas have one in common.
+type contents struct {
+	tail   format.Tail
+	sound  bool           // the tail decodes, and the footer is in it
+	chunks []format.Chunk // of the footer, in its order
+	order  []int32        // by stream and first sequence number
+}
+
+func read(size int64, raw string) *contents {
+	t, err := format.ParseTail(raw, size)
+	if err != nil || !t.Whole {
+		return &contents{}
+	}
+	c := &contents{tail: t, sound: true, chunks: t.Footer.Chunks()}
+	c.order = make([]int32, len(c.chunks))
+	for i := range c.order {
+		c.order[i] = int32(i)
+	}
+	by := func(a, b int32) int {
+		x, y := &c.chunks[a], &c.chunks[b]
+		return cmp.Or(cmp.Compare(x.Stream, y.Stream), cmp.Compare(x.First, y.First))
+	}
+	if !slices.IsSortedFunc(c.order, by) {
+		slices.SortStableFunc(c.order, by)
+	}
+	return c
 }
 
 // verdict is what the bytes of a chunk were found to be.
@@ -48,12 +74,22 @@ func (j *Judge) putObject(v Object) {
 		j.forget(old)
 	}
 	o := &object{o: at, size: v.Size, raw: v.Tail}
-	if t, err := format.ParseTail(v.Tail, v.Size); err == nil && t.Whole {
-		o.tail, o.sound = t, true
-		o.verified = make([]verdict, t.Footer.Len())
-	}
 	j.objects[at] = o
 	j.place(o)
+}
+
+// read makes an object's contents, or takes a replica's that has the same bytes.
+func (o *object) read(s *slot) {
+	if s != nil {
+		for _, r := range s.objects {
+			if r.size == o.size && r.raw == o.raw {
+				o.contents = r.contents
+			}
+		}
+	}
+	if o.contents == nil {
+		o.contents = read(o.size, o.raw)
+	}
 }
 
 // place enters an object with its chain or its group.
@@ -66,8 +102,10 @@ func (j *Judge) place(o *object) {
 		}
 		o.c, o.slot = j.chain(star, epoch), slot
 		s := o.c.slot(slot)
+		o.read(s)
 		s.objects = append(s.objects, o)
-		j.placeChunks(o, true)
+		o.c.count(o, 1)
+		j.placeChunks(o, s, true)
 		return
 	}
 	at, err := keys.ParseSettled(o.o.Key)
@@ -80,37 +118,37 @@ func (j *Judge) place(o *object) {
 		return
 	}
 	o.g, o.at = j.group(groupOf(at)), at
+	o.read(nil)
 	o.g.objects = append(o.g.objects, o)
 	j.touchGroup(o.g)
-	j.touchStream(j.stream(at.Stream))
+	j.staleEntries(o.g)
 }
 
 // placeChunks enters a slot's chunks where acknowledged ones are looked for, or
-// takes them back, and touches whoever names the slot or has a chunk in it.
-func (j *Judge) placeChunks(o *object, on bool) {
+// takes them back. Whoever names the slot is judged anew, and every acknowledged
+// chunk that was nowhere, or that this slot kept.
+func (j *Judge) placeChunks(o *object, s *slot, on bool) {
 	j.touchChain(o.c)
-	s := o.c.slot(o.slot)
-	for _, id := range s.namers {
-		j.touchStream(j.stream(id))
-	}
+	j.staleNamers(s)
 	if !o.sound {
 		return
 	}
-	for i := range o.tail.Footer.Len() {
-		c := o.tail.Footer.At(i)
-		id := chunkID{c.Stream, c.First}
+	for i := range o.chunks {
+		id := chunkID{o.chunks[i].Stream, o.chunks[i].First}
 		if on {
-			count(o.c.holds, c.Stream, 1)
 			j.deposits[id] = append(j.deposits[id], o)
+		} else if rest := without(j.deposits[id], o); len(rest) > 0 {
+			j.deposits[id] = rest
 		} else {
-			count(o.c.holds, c.Stream, -1)
-			if rest := without(j.deposits[id], o); len(rest) > 0 {
-				j.deposits[id] = rest
-			} else {
-				delete(j.deposits, id)
+			delete(j.deposits, id)
+		}
+		if st := j.streams[id.stream]; st != nil {
+			for k := st.ackFrom(id.first); k < len(st.acks) && st.acks[k].First == id.first; k++ {
+				if p := st.acks[k]; on && p.why != "" || !on && p.home == o {
+					j.stalePromise(p)
+				}
 			}
 		}
-		j.touchStream(j.stream(c.Stream))
 	}
 }
 
@@ -136,16 +174,20 @@ func (j *Judge) dropObject(at core.Obj) {
 // forget takes an object back.
 func (j *Judge) forget(o *object) {
 	delete(j.objects, o.o)
-	delete(j.standing, o)
+	if len(j.standing) > 0 {
+		delete(j.standing, o)
+	}
 	switch {
 	case o.c != nil:
 		s := o.c.slot(o.slot)
 		s.objects = without(s.objects, o)
-		j.placeChunks(o, false)
+		o.c.count(o, -1)
+		o.c.untidy = true
+		j.placeChunks(o, s, false)
 	case o.g != nil:
 		o.g.objects = without(o.g.objects, o)
 		j.touchGroup(o.g)
-		j.touchStream(j.stream(o.at.Stream))
+		j.staleEntries(o.g)
 	}
 }
 
@@ -180,21 +222,20 @@ func (o *object) find(stream, first uint64) int {
 // from is where in order the stream's first chunk stands that begins at first
 // or later, and whether it begins there.
 func (o *object) from(stream, first uint64) (int, bool) {
-	f := o.tail.Footer
-	if len(o.order) != f.Len() {
-		o.order = make([]int32, f.Len())
-		for i := range o.order {
-			o.order[i] = int32(i)
+	lo, hi := 0, len(o.order)
+	for lo < hi {
+		h := int(uint(lo+hi) >> 1)
+		if c := &o.chunks[o.order[h]]; c.Stream < stream || c.Stream == stream && c.First < first {
+			lo = h + 1
+		} else {
+			hi = h
 		}
-		slices.SortStableFunc(o.order, func(a, b int32) int {
-			x, y := f.At(int(a)), f.At(int(b))
-			return cmp.Or(cmp.Compare(x.Stream, y.Stream), cmp.Compare(x.First, y.First))
-		})
 	}
-	return slices.BinarySearchFunc(o.order, chunkID{stream, first}, func(i int32, want chunkID) int {
-		c := f.At(int(i))
-		return cmp.Or(cmp.Compare(c.Stream, want.stream), cmp.Compare(c.First, want.first))
-	})
+	if lo == len(o.order) {
+		return lo, false
+	}
+	c := &o.chunks[o.order[lo]]
+	return lo, c.Stream == stream && c.First == first
 }
 
 // covering is where in order the stream's chunk stands that holds seq, or the
@@ -202,7 +243,7 @@ func (o *object) from(stream, first uint64) (int, bool) {
 func (o *object) covering(stream, seq uint64) int {
 	i, ok := o.from(stream, seq)
 	if !ok && i > 0 {
-		if c := o.tail.Footer.At(int(o.order[i-1])); c.Stream == stream && c.End() > seq {
+		if c := &o.chunks[o.order[i-1]]; c.Stream == stream && c.End() > seq {
 			return i - 1
 		}
 	}
@@ -211,8 +252,11 @@ func (o *object) covering(stream, seq uint64) int {
 
 // verify says whether the bytes of chunk i are what the footer says.
 func (j *Judge) verify(o *object, i int) verdict {
+	if o.verified == nil {
+		o.verified = make([]verdict, len(o.chunks))
+	}
 	if o.verified[i] == unread {
-		c := o.tail.Footer.At(i)
+		c := &o.chunks[i]
 		switch crc, ok := j.ck(o.o, c.Off, c.Len); {
 		case !ok:
 			o.verified[i] = unreadable

@@ -22,29 +22,43 @@ type stream struct {
 
 	teardowns, retentions int // markers that stand or are parked
 
-	acks  []Ack    // by first
-	lives []lifeID // what its rows name, live, as last judged
+	acks []*promise // by first
+
+	judged    bearing
+	staleRefs []*ref
+	staleAcks []*promise
+	badRefs   int      // rows with breaches
+	badAcks   int      // acknowledged chunks with one
+	ended     []lifeID // what rows named, live, that were written or went since
+}
+
+// bearing is what bears on every row of a stream.
+type bearing struct {
+	live   bool
+	bucket string
+	mark   uint64
 }
 
 // ref is one row of a stream.
 type ref struct {
 	f     *fact
+	s     *stream
 	last  uint64
 	row   format.Row
 	blind bool
+
+	stale bool // it is to be judged
+	gone  bool
+	names []lifeID // what it names, live, as last judged
+	bad   []Breach
 }
 
 func (s *stream) empty() bool {
-	return !s.desc.here && !s.trim.here && !s.writer.here && len(s.refs)+len(s.acks)+len(s.lives) == 0 && s.teardowns+s.retentions == 0
+	return !s.desc.here && !s.trim.here && !s.writer.here && len(s.refs)+len(s.acks)+len(s.ended) == 0 && s.teardowns+s.retentions == 0
 }
 
 func (s *stream) find(last uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.refs, last, func(r *ref, last uint64) int { return cmp.Compare(r.last, last) })
-}
-
-func (s *stream) ack(a Ack) {
-	i, _ := slices.BinarySearchFunc(s.acks, a, func(x, a Ack) int { return cmp.Compare(x.First, a.First) })
-	s.acks = slices.Insert(s.acks, i, a)
 }
 
 // live reports whether the stream's rows must hold: it stands and is no tombstone.
@@ -63,20 +77,52 @@ func (j *Judge) judgeStream(s *stream) (bad []Breach) {
 	if s.desc.blind || s.trim.blind {
 		return bad // law 0 says so; what it named stays named
 	}
-	var names []lifeID
-	if s.live() {
-		for _, r := range s.refs {
-			if !r.blind {
-				names, bad = j.judgeRow(s, r, names, bad)
-			}
-		}
-		if s.blind == 0 {
-			bad = j.judgeCover(s, bad)
-			bad = j.judgeAcks(s, bad)
+	j.bear(s)
+	for _, r := range s.staleRefs {
+		if r.stale = false; !r.gone {
+			j.judgeRow(s, r)
 		}
 	}
-	j.relive(s, names)
+	clear(s.staleRefs)
+	s.staleRefs = s.staleRefs[:0]
+	j.bury(s)
+	if !s.live() {
+		return bad
+	}
+	if s.badRefs > 0 {
+		for _, r := range s.refs {
+			bad = append(bad, r.bad...)
+		}
+	}
+	if s.blind == 0 {
+		bad = j.judgeCover(s, bad)
+		bad = j.judgeAcks(s, bad)
+	}
 	return bad
+}
+
+// bear has judged anew what the descriptor and the watermark bear on, if they moved.
+func (j *Judge) bear(s *stream) {
+	now := bearing{s.live(), s.desc.v.Bucket, s.trim.v}
+	was := s.judged
+	if now == was {
+		return
+	}
+	s.judged = now
+	lo, hi := min(was.mark, now.mark), max(was.mark, now.mark)
+	if now.live != was.live || now.bucket != was.bucket {
+		lo, hi = 0, 1<<64-1
+	}
+	for _, r := range s.refs { // rows that overlap are in no order of their beginnings
+		if r.row.First < hi && r.row.End > lo {
+			s.staleRefs = r.outdate(s.staleRefs)
+		}
+	}
+	for _, p := range s.acks {
+		if p.First < hi && p.End() > lo {
+			s.staleAcks = p.outdate(s.staleAcks)
+		}
+	}
 }
 
 // judgeWalkers: rows name objects that only a walk over them will let go, so a
@@ -104,10 +150,27 @@ func (j *Judge) judgeWalkers(s *stream, bad []Breach) []Breach {
 	return bad
 }
 
-// judgeRow judges law 2 on one row of a live stream, and collects what it names.
-func (j *Judge) judgeRow(s *stream, r *ref, names []lifeID, bad []Breach) ([]lifeID, []Breach) {
+// judgeRow judges law 2 on one row, and what it names; of a stream that does not
+// live, nothing.
+func (j *Judge) judgeRow(s *stream, r *ref) {
+	if len(r.bad) > 0 {
+		s.badRefs--
+	}
+	j.names, r.bad = j.names[:0], nil
+	if s.live() && !r.blind {
+		j.names, r.bad = j.readable(s, r, j.names, nil)
+	}
+	if len(r.bad) > 0 {
+		s.badRefs++
+	}
+	j.relive(r, j.names)
+}
+
+// readable says what of a row of a live stream cannot be read, and what it names.
+func (j *Judge) readable(s *stream, r *ref, names []lifeID, bad []Breach) ([]lifeID, []Breach) {
 	mark := s.trim.v
 	if r.row.Kind == format.SpanRow {
+		c := j.chain(r.row.Star, r.row.Epoch)
 		for i := range r.row.Spans {
 			sp := &r.row.Spans[i]
 			if sp.Chunk.End() <= mark {
@@ -115,7 +178,7 @@ func (j *Judge) judgeRow(s *stream, r *ref, names []lifeID, bad []Breach) ([]lif
 			}
 			names = append(names, slotLife(r.row.Star, r.row.Epoch, sp.Slot))
 			j.evaluated(2)
-			if why := j.spanBroken(&r.row, sp); why != "" {
+			if why := j.spanBroken(c, &r.row, sp); why != "" {
 				bad = append(bad, Breach{2, r.f.row.Key, fmt.Sprintf("records [%d, %d) in slot %d: %s", sp.Chunk.First, sp.Chunk.End(), sp.Slot, why)})
 			}
 		}
@@ -137,8 +200,7 @@ func (j *Judge) judgeRow(s *stream, r *ref, names []lifeID, bad []Breach) ([]lif
 }
 
 // spanBroken says why a span's bytes cannot be read, or will not be for long.
-func (j *Judge) spanBroken(row *format.Row, sp *format.Span) string {
-	c := j.chain(row.Star, row.Epoch)
+func (j *Judge) spanBroken(c *chain, row *format.Row, sp *format.Span) string {
 	why := "no store of the set holds the slot"
 	s := c.slot(sp.Slot)
 	for _, st := range row.Stores {
@@ -150,7 +212,7 @@ func (j *Judge) spanBroken(row *format.Row, sp *format.Span) string {
 			break
 		}
 	}
-	if why == "" && !c.owes(sp.Slot) {
+	if why == "" && !c.owes(s) {
 		why = "no batch marker stands for the slot, so it will be trimmed"
 	}
 	return why
@@ -162,7 +224,7 @@ func (j *Judge) chunkBroken(o *object, sp *format.Span) string {
 	}
 	i := o.find(sp.Chunk.Stream, sp.Chunk.First)
 	switch {
-	case i < 0 || o.tail.Footer.At(i) != sp.Chunk:
+	case i < 0 || o.chunks[i] != sp.Chunk:
 		return "the slot's footer does not have the chunk"
 	case o.tail.Window != sp.Footer:
 		return "the slot's footer lies elsewhere"
@@ -208,11 +270,10 @@ func (j *Judge) entryBroken(s *stream, e *format.Entry, from uint64) string {
 	case o.size != e.Bytes:
 		return "the object has another size"
 	}
-	f := o.tail.Footer
 	for i := o.covering(s.id, from); from < e.End(); i++ {
 		var c format.Chunk
 		if i < len(o.order) {
-			c = f.At(int(o.order[i]))
+			c = o.chunks[o.order[i]]
 		}
 		if c.Stream != s.id || c.First > from || c.End() <= from {
 			return fmt.Sprintf("the object does not hold record %d", from)
@@ -251,82 +312,4 @@ func (j *Judge) judgeCover(s *stream, bad []Breach) []Breach {
 		bad = append(bad, Breach{3, s.refs[n-1].f.row.Key, fmt.Sprintf("the row reaches beyond the writer's end, %d", end)})
 	}
 	return bad
-}
-
-// judgeAcks judges law 3 on what was acknowledged.
-func (j *Judge) judgeAcks(s *stream, bad []Breach) []Breach {
-	for i := range s.acks {
-		a := &s.acks[i]
-		if a.End() <= s.trim.v {
-			continue
-		}
-		j.evaluated(3)
-		why := j.refBroken(s, a)
-		if why != "" && !j.deposited(a) {
-			bad = append(bad, Breach{3, keys.Stream(s.id), fmt.Sprintf("acknowledged records [%d, %d): %s, and no slot that will be absorbed holds them", a.First, a.End(), why)})
-		}
-	}
-	return bad
-}
-
-// refBroken says why the stream's rows do not lead to an acknowledged chunk.
-func (j *Judge) refBroken(s *stream, a *Ack) string {
-	i, _ := s.find(a.First)
-	if i == len(s.refs) || s.refs[i].row.First > a.First {
-		return "no row covers them"
-	}
-	row := &s.refs[i].row
-	for k := range row.Spans {
-		if c := &row.Spans[k].Chunk; c.First == a.First {
-			if c.Count != a.Count || c.CRC != a.CRC {
-				return "the span that covers them has other bytes"
-			}
-			return ""
-		}
-	}
-	for k := range row.Entries {
-		e := &row.Entries[k]
-		if a.First < e.First || a.First >= e.End() {
-			continue
-		}
-		if e.Lost {
-			return "the entry that covers them says that they are lost"
-		}
-		if a.End() <= e.LiveFrom || a.End() > e.End() {
-			return "the entry does not cover them"
-		}
-		o := j.settled(s, e)
-		if o == nil || !o.sound {
-			return "the object that the entry names does not stand"
-		}
-		at := o.find(s.id, a.First)
-		if at < 0 {
-			return "the object does not hold them"
-		}
-		if c := o.tail.Footer.At(at); c.Count != a.Count || c.CRC != a.CRC {
-			return "the object holds other bytes"
-		}
-		return ""
-	}
-	return "no part of the row begins with them"
-}
-
-// deposited reports whether a committed slot that is still to be absorbed holds
-// an acknowledged chunk.
-func (j *Judge) deposited(a *Ack) bool {
-	for _, o := range j.deposits[chunkID{a.Stream, a.First}] {
-		i := o.find(a.Stream, a.First)
-		if c := o.tail.Footer.At(i); c.Count != a.Count || c.CRC != a.CRC {
-			continue
-		}
-		if o.c.consts.blind || o.c.head.blind {
-			return true // law 0 says so
-		}
-		h := &o.c.head.v
-		if o.c.consts.ok() && o.c.head.ok() && slices.Contains(o.c.consts.v.Stores, o.o.Store) &&
-			o.slot >= h.Checkpoint && h.State < format.ChainSwept && (h.State < format.ChainCut || o.slot < h.Cut) {
-			return true
-		}
-	}
-	return false
 }
