@@ -74,9 +74,10 @@ func (r *right) confirm(t core.Turn, e *core.Env, headKey string, halt bool) (mo
 
 func (r *right) idle() bool { return !r.call.Sent() }
 
-// lane is one slot in flight: its replicas, and a look at its streams'
-// descriptors beside them, so that nothing is acknowledged that was appended
-// after a tombstone (C19).
+// lane is one slot in flight: its replicas, and then, when it is committed, a look
+// at its streams' descriptors, so that nothing is acknowledged that was committed
+// after a tombstone (C19). A look beside the replicas would not do: the stream could
+// be deleted after the look, and the replica land after the deletion.
 type lane struct {
 	busy   bool
 	slot   uint64
@@ -254,15 +255,20 @@ const (
 	lanePuts  = 1 // and one for each store
 )
 
-// step advances a lane's branches.
-func (l *lane) step(t core.Turn, e *core.Env, c *protocol.Chain, r *right, halt bool) {
+// step advances a lane's branches; before says that every slot before it is
+// committed. It reports whether this one is, too.
+func (l *lane) step(t core.Turn, e *core.Env, c *protocol.Chain, r *right, halt, before bool) bool {
 	if !l.busy {
-		return
+		return before
 	}
 	for i := range c.Const.Stores {
 		l.stepPut(t.In(lanePuts+core.Slot(i)), e, c, i, r, halt)
 	}
+	if !before || !l.committed(len(c.Const.Stores)) {
+		return false
+	}
 	l.stepLooks(t.In(laneLooks), e, halt)
+	return true
 }
 
 // committed reports whether every store holds the slot.

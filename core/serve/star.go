@@ -223,8 +223,9 @@ func laneTurn(t core.Turn, s *Star, slot uint64) core.Turn {
 
 // run steps what runs side by side on one epoch, and reports progress.
 func (s *Star) run(t core.Turn, e *core.Env) (moved bool) {
+	before := true
 	for k := s.first; k < s.fresh; k++ {
-		s.lane(k).step(laneTurn(t, s, k), e, &s.chain, &s.right, s.rolling)
+		before = s.lane(k).step(laneTurn(t, s, k), e, &s.chain, &s.right, s.rolling, before)
 	}
 	moved = s.decide(t)
 	moved = s.stepOpens(t, e) || moved
