@@ -16,6 +16,7 @@ type recordingFlags struct {
 	to, from uint64
 	seed     uint64
 	whole    bool
+	clients  bool
 }
 
 func (r *recordingFlags) register(f *pflag.FlagSet) {
@@ -23,6 +24,7 @@ func (r *recordingFlags) register(f *pflag.FlagSet) {
 	f.Uint64Var(&r.to, "to", 0, "of a journal: stop after this turn (0: at its end)")
 	f.Uint64Var(&r.from, "from", 0, "of a journal: replay up to this turn, and go on from there in the simulator, under the faults of --seed or --plan")
 	f.Uint64Var(&r.seed, "seed", 0, "with --from: the seed of what happens then")
+	f.BoolVar(&r.clients, "clients", false, "with --from: clients go on too, who append, trim, delete and read")
 	f.BoolVar(&r.whole, "whole", false, "with --from: every process of the cluster wrote to this journal, from an empty cluster on (nova demo, nova dev); then more laws are judged")
 }
 
@@ -50,7 +52,7 @@ func replayJournal(out io.Writer, dir string, r *recordingFlags, s *simFlags, lo
 		return err
 	}
 	b := bufio.NewWriter(out)
-	g := incident.Going{From: r.from, Seed: r.seed, Plan: cfg.Plan, Effects: s.effects, Whole: r.whole}
+	g := incident.Going{From: r.from, Seed: r.seed, Plan: cfg.Plan, Effects: s.effects, Whole: r.whole, Clients: r.clients}
 	if log {
 		g.Log = b
 	}

@@ -28,6 +28,8 @@ type Going struct {
 	// Whole says that every process of the cluster wrote to this journal, from an
 	// empty cluster on: then the world is wholly known, and laws 1 to 3 are judged too.
 	Whole bool
+	// Clients go on too: they append, trim, delete and read.
+	Clients bool
 }
 
 // Onward is what came of going on.
@@ -251,14 +253,21 @@ func (x *scene) scene(s *sim.Sim) {
 	s.Found(x.on.Now, x.stores, x.w)
 	s.Laws = x.laws
 	s.Expire(x.on.Now + s.Dials.SessionTTL)
+	asking := &clients{x: x}
 	for _, c := range x.live {
 		a := &actor{begin: c.begin}
+		if c.begin.Role == transcript.Star {
+			asking.stars = append(asking.stars, a)
+		}
 		flying := make([]core.Effect, 0, len(c.pending))
 		for at, e := range c.pending {
 			flying = append(flying, core.Effect{At: at, Op: e.op})
 		}
 		sort.Slice(flying, func(i, j int) bool { return flying[i].At.Less(flying[j].At) })
 		s.Resume(a, c.begin.Env.Process, c.m, flying)
+	}
+	if x.g.Clients {
+		s.SetClients(asking)
 	}
 }
 

@@ -100,6 +100,19 @@ func TestGoOn(t *testing.T) {
 	if worked == 0 {
 		t.Error("nothing was written by any of them")
 	}
+	var sum sim.Count
+	for seed := range uint64(12) {
+		on := goneOn(t, dir, Going{From: 60 + seed*(s.serial-60)/12, Seed: seed, Whole: true, Clients: true, Effects: 3000})
+		if on.Report.Breach != nil {
+			t.Errorf("with clients, seed %d: %v", seed, on.Report.Breach)
+		}
+		sum.Add(&on.Report.Count)
+	}
+	for _, n := range []core.NoteKind{core.NoteSlotCommitted, core.NoteSettleOutput, core.NoteReapDeleted, core.NoteTeardownFinal} {
+		if sum.Notes[n] == 0 {
+			t.Errorf("with clients, no %s in %d effects", n, sum.Effects)
+		}
+	}
 }
 
 // Of a journal whose beginning is gone, what is not known is dark, and the laws that
