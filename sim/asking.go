@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nova/core"
+	"nova/core/keys"
 	"nova/core/serve"
 )
 
@@ -109,9 +110,34 @@ func (w *Workload) trim(s *Sim) {
 
 func (w *Workload) delete(s *Sim) {
 	st := w.stream(s)
+	if w.ruin {
+		if x := w.rewritten(s); x != nil {
+			st = x
+		}
+	}
 	s.Count.Clients[reqDelete]++
 	st.deleted = true
 	w.run(s, &verb{kind: reqDelete, stream: st.id})
+}
+
+// rewritten draws a stream that is being rewritten, one that an intent stands for;
+// nil where there is none.
+func (w *Workload) rewritten(s *Sim) *streamOf {
+	var of []*streamOf
+	s.W.Meta.Range("due/orphan/", "due/orphan0", func(r core.Row) bool {
+		d, err := keys.ParseDue(r.Key)
+		o, err2 := keys.ParseSettled(d.Object)
+		if err == nil && err2 == nil && !o.HasInc {
+			if st := w.byID[o.Stream]; st != nil && !st.deleted {
+				of = append(of, st)
+			}
+		}
+		return true
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	return of[s.tape.Choose(len(of))]
 }
 
 func (w *Workload) policy(s *Sim) {

@@ -174,8 +174,8 @@ func (s *Sim) prefers(f, e *pending) bool {
 		return f.serial > e.serial
 	case oldest:
 		return f.serial < e.serial
-	case reluctant:
-		return !f.op.Mutates() && e.stage == sent && e.op.Mutates()
+	case reluctant: // at the end of a run, when only work is left to be done, it would starve it
+		return s.faulty && !f.op.Mutates() && e.stage == sent && e.op.Mutates()
 	}
 	return false
 }

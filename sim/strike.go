@@ -336,7 +336,11 @@ func (s *Sim) delay(e *pending) core.Ms {
 		if e.op.Kind == core.KFetch { // a reader gives up what takes longer
 			most = s.Dials.Service
 		}
-		return core.Ms(s.tape.Choose(int(most)))
+		long := core.Ms(s.tape.Choose(int(most)))
+		if s.tape.Chance(1, 2) { // it hangs until just before it is given up
+			long = most - 1 - long/8
+		}
+		return long
 	}
 	return 0
 }
