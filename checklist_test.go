@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 type row struct {
 	line             int
 	id, what, status string
+	decision         string // decided: the number of docs/decisions
 	code, tests      []string
 }
 
@@ -43,6 +45,7 @@ func parseChecklist(text string) (rows []row, err error) {
 			cells[k] = strings.TrimSpace(cells[k])
 		}
 		r := row{line: i + 1, id: cells[0], what: cells[1], status: cells[4]}
+		r.status, r.decision, _ = strings.Cut(r.status, " ")
 		if r.code, err = names(cells[2]); err == nil {
 			r.tests, err = names(cells[3])
 		}
@@ -162,6 +165,10 @@ func faultsOf(rows []row, s symbols) (out []string) {
 			if len(r.code) == 0 || len(r.tests) == 0 {
 				say(r, "it is done, and names %d symbols and %d tests", len(r.code), len(r.tests))
 			}
+		case "decided":
+			if len(r.code) == 0 || len(r.tests) == 0 || r.decision == "" {
+				say(r, "it is decided otherwise, and names %d symbols, %d tests and the decision %q", len(r.code), len(r.tests), r.decision)
+			}
 		case "built":
 			if len(r.code) == 0 || len(r.tests) != 0 {
 				say(r, "it is built: it must name its code, and no test yet")
@@ -171,7 +178,7 @@ func faultsOf(rows []row, s symbols) (out []string) {
 				say(r, "it is open, and names something")
 			}
 		default:
-			say(r, "the status %q is none of done, built, open", r.status)
+			say(r, "the status %q is none of done, decided, built, open", r.status)
 		}
 	}
 	return out
@@ -188,6 +195,14 @@ func TestChecklist(t *testing.T) {
 	}
 	for _, why := range faultsOf(rows, readSymbols(t)) {
 		t.Errorf("CHECKLIST.md: %s", why)
+	}
+	for _, r := range rows {
+		if r.decision == "" {
+			continue
+		}
+		if files, err := filepath.Glob("docs/decisions/" + r.decision + "-*.md"); err != nil || len(files) != 1 || r.status != "decided" {
+			t.Errorf("CHECKLIST.md: line %d: %s: %s by %q, and of that decision there are %d", r.line, r.id, r.status, r.decision, len(files))
+		}
 	}
 	// Nothing falls off the list: what is numbered is numbered without holes.
 	have, count := map[string]bool{}, map[string]int{}
@@ -208,19 +223,22 @@ func TestChecklist(t *testing.T) {
 func TestTheChecklistIsHeldToItsWord(t *testing.T) {
 	s := symbols{map[string]bool{"core/plan.Judge": true}, map[string]bool{"core/plan.TestJudge": true}}
 	for line, want := range map[string]string{
-		"| A1 | it | `core/plan.Judge` | `core/plan.TestJudge` | done |": "",
-		"| A1 | it | `core/plan.Judge` |  | built |":                     "",
-		"| A1 | it |  |  | open |":                                       "",
-		"| A1 | a\\|b |  |  | open |":                                    "",
-		"| A1 | it | `core/plan.Nope` | `core/plan.TestJudge` | done |":  "no symbol core/plan.Nope",
-		"| A1 | it | `core/plan.Judge` | `core/plan.TestNope` | done |":  "no test core/plan.TestNope",
-		"| A1 | it | `core/plan.Judge` |  | done |":                      "1 symbols and 0 tests",
-		"| A1 | it |  | `core/plan.TestJudge` | done |":                  "0 symbols and 1 tests",
-		"| A1 | it |  |  | built |":                                      "it must name its code",
-		"| A1 | it | `core/plan.Judge` |  | open |":                      "names something",
-		"| A1 | it |  |  | soon |":                                       "none of done, built, open",
-		"| A1 |  |  |  | open |":                                         "requires nothing",
-		"| A1 | it |  |  | open |\n| A1 | it |  |  | open |":             "the id is taken by line 1",
+		"| A1 | it | `core/plan.Judge` | `core/plan.TestJudge` | done |":         "",
+		"| A1 | it | `core/plan.Judge` |  | built |":                             "",
+		"| A1 | it |  |  | open |":                                               "",
+		"| A1 | a\\|b |  |  | open |":                                            "",
+		"| A1 | it | `core/plan.Nope` | `core/plan.TestJudge` | done |":          "no symbol core/plan.Nope",
+		"| A1 | it | `core/plan.Judge` | `core/plan.TestNope` | done |":          "no test core/plan.TestNope",
+		"| A1 | it | `core/plan.Judge` |  | done |":                              "1 symbols and 0 tests",
+		"| A1 | it |  | `core/plan.TestJudge` | done |":                          "0 symbols and 1 tests",
+		"| A1 | it |  |  | built |":                                              "it must name its code",
+		"| A1 | it | `core/plan.Judge` |  | open |":                              "names something",
+		"| A1 | it |  |  | soon |":                                               "none of done, decided, built, open",
+		"| A1 | it | `core/plan.Judge` | `core/plan.TestJudge` | decided 0023 |": "",
+		"| A1 | it | `core/plan.Judge` | `core/plan.TestJudge` | decided |":      "the decision \"\"",
+		"| A1 | it | `core/plan.Judge` |  | decided 0023 |":                      "0 tests",
+		"| A1 |  |  |  | open |":                                                 "requires nothing",
+		"| A1 | it |  |  | open |\n| A1 | it |  |  | open |":                     "the id is taken by line 1",
 	} {
 		rows, err := parseChecklist(line)
 		if err != nil || len(rows) == 0 {

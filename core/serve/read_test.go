@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -217,4 +218,50 @@ func TestReadAnyReplica(t *testing.T) {
 	if f.Reason != None || !strings.HasSuffix(all, got) || got == "" {
 		t.Fatalf("%+v %q", f, got)
 	}
+}
+
+// RT6, by decision 0023: a watermark that is raised straight in the metastore
+// binds every read that is planned afterwards, though a star leads the stream, and
+// disturbs the star in nothing. There is no other watermark: no machine of the
+// serving side keeps one from one request to the next.
+func TestAWatermarkNeedsNoLeader(t *testing.T) {
+	w := newWorld(t, 5, "a")
+	w.check = w.laws
+	c := newClient(w)
+	x := w.create("x")
+	p := w.star("p1", "s1")
+	c.mustOpen(p, x)
+	for range 6 {
+		c.await(p, c.append(p, x))
+	}
+	w.until("all is absorbed", func() bool { return w.notes[core.NoteAbsorbed] >= 6 })
+	if q, v := planned(w, x, 0, 100); v != core.Done || q.Reason != None {
+		t.Fatalf("before: %s %s", v, q.Reason)
+	}
+	w.txn("another", []core.Write{core.Missing(keys.Trim(x)), core.Put(keys.Trim(x), format.EncodeNumber(3))})
+	if q, v := planned(w, x, 2, 100); v != core.Done || q.Reason != Trimmed || q.Mark != 3 {
+		t.Errorf("below the watermark: %s %s, at %d", v, q.Reason, q.Mark)
+	}
+	if q, v := planned(w, x, 3, 100); v != core.Done || q.Reason != None {
+		t.Errorf("at the watermark: %s %s", v, q.Reason)
+	}
+	if a := c.await(p, c.append(p, x)); a.Outcome != Acked || a.Acks[0].Reason != None {
+		t.Errorf("the leader's next append: %+v", a)
+	}
+	var holds func(at string, of reflect.Type)
+	holds = func(at string, of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Struct:
+			for i := range of.NumField() {
+				f := of.Field(i)
+				if n := strings.ToLower(f.Name); strings.Contains(n, "watermark") || strings.Contains(n, "trimmed") || n == "mark" && f.Type.Kind() == reflect.Uint64 {
+					t.Errorf("%s.%s keeps a watermark", at, f.Name)
+				}
+				holds(at+"."+f.Name, f.Type)
+			}
+		case reflect.Slice, reflect.Array:
+			holds(at, of.Elem())
+		}
+	}
+	holds("Star", reflect.TypeFor[Star]())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"nova/core"
 	"nova/core/duty"
@@ -60,6 +61,12 @@ func (c *Cluster) StartAuditor(cfg AuditorConfig) (*Auditor, error) {
 	m := &duty.Auditor{}
 	go func() {
 		defer close(a.done)
+		// Beside it, what makes it prompt; a breach of the machine's contract ends that too.
+		watching, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { a.watch(watching) })
+		defer watch.Wait()
+		defer stop()
 		a.err = c.run(ctx, a.host, transcript.Begin{Role: transcript.Auditor, Queues: m.Queues}, m, func(t core.Turn) bool { return m.Step(t, &a.host.env) })
 	}()
 	return a, nil

@@ -153,18 +153,19 @@ func (s *Store) leaseFor(ctx context.Context, ws []core.Write) (clientv3.LeaseID
 	return clientv3.NoLease, nil
 }
 
-// Watch calls nudge after every write in [from, end), until ctx ends: a hint that
-// a queue has grown, never needed for anything but speed. A watch that broke is
-// taken up again, with one call for what it may have missed.
-func (s *Store) Watch(ctx context.Context, from, end string, nudge func()) {
+// Watch calls wrote with the key of every row that is put in [from, end), until
+// ctx ends: a hint that a queue has grown, never needed for anything but speed. A
+// watch that broke is taken up again, with one call without a key for what it may
+// have missed.
+func (s *Store) Watch(ctx context.Context, from, end string, wrote func(key string)) {
 	ctx = clientv3.WithRequireLeader(ctx)
 	for ctx.Err() == nil {
 		for resp := range s.client.Watch(ctx, s.prefix+from, clientv3.WithRange(s.prefix+end), clientv3.WithFilterDelete()) {
-			if len(resp.Events) > 0 {
-				nudge()
+			for _, ev := range resp.Events {
+				wrote(string(ev.Kv.Key[len(s.prefix):]))
 			}
 		}
 		wait(ctx, sessionRetry)
-		nudge()
+		wrote("")
 	}
 }

@@ -311,13 +311,16 @@ func TestNoSpace(t *testing.T) {
 func TestWatch(t *testing.T) {
 	both(t, func(t *testing.T, s *etcdmeta.Store, _ *clientv3.Client, _ string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		nudged := make(chan struct{}, 100)
+		nudged := make(chan string, 100)
 		ended := make(chan struct{})
-		go func() { s.Watch(ctx, "due/", "due0", func() { nudged <- struct{}{} }); close(ended) }()
+		go func() { s.Watch(ctx, "due/", "due0", func(key string) { nudged <- key }); close(ended) }()
 		for i := 0; ; i++ {
 			txn(t, s, core.OK, core.Put(fmt.Sprint("due/", i), ""), core.Put("other", ""))
 			select {
-			case <-nudged:
+			case key := <-nudged:
+				if !strings.HasPrefix(key, "due/") {
+					t.Errorf("nudged by %q", key)
+				}
 				cancel()
 				<-ended
 				return

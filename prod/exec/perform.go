@@ -83,6 +83,17 @@ func (d *Driver) perform(ctx context.Context, op *core.Op) (core.Reply, int64) {
 // service is how long a mutation of a store may be on its way.
 func (d *Driver) service() time.Duration { return time.Duration(d.o.Dials.Service) * time.Millisecond }
 
+// slowest is the rate, in bytes a second, below which a fetch is given up: a store
+// that is slower than this is as good as away.
+const slowest = 1 << 20
+
+// fetchTime bounds a fetch of n bytes: what a request may take at all, and the
+// bytes at the slowest rate that is waited for. A fetch is a read, so nothing but
+// its caller waits for its end.
+func (d *Driver) fetchTime(n int64) time.Duration {
+	return d.service() + time.Duration(max(n, 0)/slowest)*time.Second + time.Duration(max(n, 0)%slowest)*time.Second/slowest
+}
+
 // readTime and metaTime bound one try of a small request.
 func (d *Driver) readTime() time.Duration { return min(d.service(), 15*time.Second) }
 func (d *Driver) metaTime() time.Duration { return min(d.service(), 10*time.Second) }

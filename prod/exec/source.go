@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"nova/core"
 )
@@ -165,8 +166,11 @@ func (d *Driver) fetchWhole(o core.Obj, reserve func(int64) bool) ([]byte, bool)
 	if d.o.Requests.Wait(d.ctx, 1) != nil {
 		return nil, false
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, d.service())
+	// How long it is shows only with the answer: until then, a small one's time.
+	ctx, cancel := context.WithCancel(d.ctx)
 	defer cancel()
+	late := time.AfterFunc(d.service(), cancel)
+	defer late.Stop()
 	r, reply, err := store.Open(ctx, o.Key, 0, -1)
 	d.o.Requests.learn(err)
 	if reply.Outcome != core.OK {
@@ -176,6 +180,7 @@ func (d *Driver) fetchWhole(o core.Obj, reserve func(int64) bool) ([]byte, bool)
 	if !reserve(reply.Size) {
 		return nil, false
 	}
+	late.Reset(d.fetchTime(reply.Size))
 	b := make([]byte, reply.Size)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, false
@@ -232,7 +237,7 @@ func (d *Driver) bytes(ctx context.Context, op *core.Op) ([]byte, error) {
 	if err := d.o.Bytes.Wait(ctx, op.Len); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.service())
+	ctx, cancel := context.WithTimeout(ctx, d.fetchTime(op.Len))
 	defer cancel()
 	s := d.stream(ctx, []core.Obj{o}, op.Off, op.Len)
 	defer func() { _ = s.Close() }()
