@@ -29,16 +29,46 @@ type Ledger struct {
 	chunks []*Chunk            // by blob, from 1
 	acked  map[uint64][]*Chunk // by stream, ascending by First
 	slots  map[uint64][]slotAt // where each blob was seen in a slot
-	way    []*Chunk            // acked, and not yet seen in refs
+	chains map[string]*wayOf   // by the prefix of their keys
+	fresh  []*Chunk            // acked, and not yet looked for
+
+	// What was read last: reading is pure, and one object or row is looked at for
+	// chunk after chunk.
+	slot   *world.Object
+	object *world.Object
+	footer []format.Chunk
+	tail   error
+	val    string
+	row    format.Row
+	rowErr error
+}
+
+// wayOf is the chunks that were acked and not seen in refs, while a slot of one
+// chain keeps them: nothing but a change of the chain can take them from there.
+type wayOf struct {
+	constKey, headKey string
+	chunks            []*Chunk
 }
 
 type slotAt struct {
-	star        string
-	epoch, slot uint64
+	of   *wayOf
+	slot uint64
+	key  string
 }
 
 func newLedger() *Ledger {
-	return &Ledger{acked: map[uint64][]*Chunk{}, slots: map[uint64][]slotAt{}}
+	return &Ledger{acked: map[uint64][]*Chunk{}, slots: map[uint64][]slotAt{}, chains: map[string]*wayOf{}}
+}
+
+// chain is the chain of a slot's key, or of a row's.
+func (l *Ledger) chain(key string) *wayOf {
+	prefix := key[:strings.LastIndexByte(key, '/')+1]
+	c := l.chains[prefix]
+	if c == nil {
+		c = &wayOf{constKey: prefix + keys.PartConst, headKey: prefix + keys.PartHead}
+		l.chains[prefix] = c
+	}
+	return c
 }
 
 // Submit makes a chunk for a stream.
@@ -65,7 +95,7 @@ func (l *Ledger) Ack(c *Chunk, first uint64) string {
 	copy(as[i+1:], as[i:])
 	as[i] = c
 	l.acked[c.Stream] = as
-	l.way = append(l.way, c)
+	l.fresh = append(l.fresh, c)
 	return ""
 }
 
@@ -93,10 +123,11 @@ func (l *Ledger) whole(b *world.Body) *Chunk {
 
 // seen notes what a new slot holds.
 func (l *Ledger) seen(c *world.Change) {
-	star, epoch, slot, err := keys.ParseSlot(c.Key)
-	if err != nil {
-		return
+	_, _, slot, err := keys.ParseSlot(c.Key)
+	if err != nil || l.slot != nil && l.slot.Key == c.Key && l.slot.Body.Equal(&c.Object.Body) {
+		return // a replica
 	}
+	l.slot = c.Object
 	t, err := format.ParseTail(c.Object.Tail(c.Object.Size()), c.Object.Size())
 	if err != nil || t.Kind != format.SlotObject {
 		return
@@ -105,7 +136,7 @@ func (l *Ledger) seen(c *world.Change) {
 		k := t.Footer.At(i)
 		b := c.Object.Body.Slice(k.Off, k.Len)
 		if ch := l.whole(&b); ch != nil {
-			l.slots[ch.Blob] = append(l.slots[ch.Blob], slotAt{star, epoch, slot})
+			l.slots[ch.Blob] = append(l.slots[ch.Blob], slotAt{l.chain(c.Key), slot, c.Key})
 		}
 	}
 }
@@ -113,34 +144,40 @@ func (l *Ledger) seen(c *world.Change) {
 // changed follows the world: what was acknowledged must be there at every
 // instant, in refs or in a committed slot that refs will be made of.
 func (l *Ledger) changed(s *Sim, cs []world.Change) {
-	way := false
 	for i := range cs {
 		c := &cs[i]
 		switch {
 		case c.Kind == world.ObjectPut:
 			l.seen(c)
 		case c.Kind == world.ObjectDel:
-			way = way || strings.HasPrefix(c.Key, "chain/")
-		case c.Kind == world.RowPut && strings.HasPrefix(c.Key, "chain/"):
-			way = true
+			l.leave(c)
+		case (c.Kind == world.RowPut || c.Kind == world.RowDel) && strings.HasPrefix(c.Key, "chain/"):
+			l.leave(c)
 		case strings.HasPrefix(c.Key, "ref/") && c.Was != "":
 			l.covered(s, c)
 		}
 	}
-	if way {
-		l.onTheWay(s)
+	l.onTheWay(s)
+}
+
+// leave has everything looked for again that the chain of a slot or row kept.
+func (l *Ledger) leave(c *world.Change) {
+	if strings.HasPrefix(c.Key, "chain/") {
+		of := l.chain(c.Key)
+		l.fresh = append(l.fresh, of.chunks...)
+		of.chunks = of.chunks[:0]
 	}
 }
 
 // covered looks at what a ref row that has changed did cover: it still must be.
 func (l *Ledger) covered(s *Sim, c *world.Change) {
 	id, _, err := keys.ParseRef(c.Key)
-	row, err2 := format.DecodeRow(c.Was)
+	row, err2 := l.decode(c.Was)
 	if err != nil || err2 != nil {
 		return
 	}
-	as := l.acked[id]
-	for i := sort.Search(len(as), func(i int) bool { return as[i].First >= row.First }); i < len(as) && as[i].First < row.End; i++ {
+	as, first, end := l.acked[id], row.First, row.End
+	for i := sort.Search(len(as), func(i int) bool { return as[i].First >= first }); i < len(as) && as[i].First < end; i++ {
 		if why := l.inRefs(s, as[i]); why != "" {
 			s.Breach(LawAcked, "acknowledged blob %d, [%d, %d) of stream %d, was in row %s: %s", as[i].Blob, as[i].First, as[i].First+uint64(as[i].Count), id, c.Key, why)
 			return
@@ -148,21 +185,31 @@ func (l *Ledger) covered(s *Sim, c *world.Change) {
 	}
 }
 
-// onTheWay looks at everything that was acknowledged and not yet seen in refs.
+// onTheWay looks for everything that was acknowledged, and was not seen in refs nor
+// in a slot since its chain has changed.
 func (l *Ledger) onTheWay(s *Sim) {
-	kept := l.way[:0]
-	for _, c := range l.way {
-		why := l.inRefs(s, c)
-		if why == "" {
+	for i, c := range l.fresh {
+		of, no := l.inSlot(s, c)
+		if no == "" {
+			of.chunks = append(of.chunks, c)
 			continue
 		}
-		if no := l.inSlot(s, c); no != "" {
+		if why := l.inRefs(s, c); why != "" {
 			s.Breach(LawAcked, "acknowledged blob %d, [%d, %d) of stream %d, is nowhere: %s, and %s", c.Blob, c.First, c.First+uint64(c.Count), c.Stream, why, no)
+			l.fresh = append(l.fresh[:0], l.fresh[i:]...)
 			return
 		}
-		kept = append(kept, c)
 	}
-	l.way = kept
+	l.fresh = l.fresh[:0]
+}
+
+// decode is DecodeRow. What it returns is valid until it is called again.
+func (l *Ledger) decode(val string) (*format.Row, error) {
+	if val != l.val || val == "" {
+		l.val = val
+		l.row, l.rowErr = format.DecodeRow(val)
+	}
+	return &l.row, l.rowErr
 }
 
 // inRefs says why a chunk is not to be found through the refs, or "". A chunk of
@@ -176,11 +223,11 @@ func (l *Ledger) inRefs(s *Sim, c *Chunk) string {
 	why := fmt.Sprintf("no row covers %d", c.First)
 	from, end := keys.RefRange(c.Stream, c.First)
 	m.Range(from, end, func(r core.Row) bool {
-		row, err := format.DecodeRow(r.Val)
+		row, err := l.decode(r.Val)
 		if err != nil || row.First > c.First {
 			return false
 		}
-		why = l.inRow(s, c, &row)
+		why = l.inRow(s, c, row)
 		return false
 	})
 	return why
@@ -226,13 +273,17 @@ func (l *Ledger) inRow(s *Sim, c *Chunk, row *format.Row) string {
 		if o == nil {
 			return "its object " + at.Key + " does not stand"
 		}
-		t, err := format.ParseTail(o.Tail(o.Size()), o.Size())
-		if err != nil {
-			return err.Error()
+		if l.object != o {
+			var t format.Tail
+			t, l.tail = format.ParseTail(o.Tail(o.Size()), o.Size())
+			l.object, l.footer = o, t.Footer.Chunks()
 		}
-		for k := range t.Footer.Len() {
-			if f := t.Footer.At(k); f.Stream == c.Stream && f.First == c.First {
-				return l.same(c, o, &f)
+		if l.tail != nil {
+			return l.tail.Error()
+		}
+		for k := range l.footer {
+			if f := &l.footer[k]; f.Stream == c.Stream && f.First == c.First {
+				return l.same(c, o, f)
 			}
 		}
 		return "its object " + at.Key + " has no chunk that begins there"
@@ -261,24 +312,25 @@ func (l *Ledger) same(c *Chunk, o *world.Object, f *format.Chunk) string {
 	return ""
 }
 
-// inSlot says why a chunk is in no committed slot that is still to be absorbed,
-// or "".
-func (l *Ledger) inSlot(s *Sim, c *Chunk) string {
-	why := "no slot ever held it"
+// inSlot is the chain of a committed slot that is still to be absorbed and holds a
+// chunk; or it says why there is none.
+func (l *Ledger) inSlot(s *Sim, c *Chunk) (of *wayOf, why string) {
+	s.Count.Laws[LawAcked]++
+	why = "no slot ever held it"
 	for _, at := range l.slots[c.Blob] {
 		if why = l.owed(s, at); why == "" {
-			return ""
+			return at.of, ""
 		}
 	}
-	return why
+	return nil, why
 }
 
 // owed says why a slot is not committed, or will not be absorbed any more.
 func (l *Ledger) owed(s *Sim, at slotAt) string {
 	m := &s.W.Meta
-	name := keys.Slot(at.star, at.epoch, at.slot)
-	cr, _ := m.Lookup(keys.ChainConst(at.star, at.epoch))
-	hr, _ := m.Lookup(keys.ChainHead(at.star, at.epoch))
+	name := at.key
+	cr, _ := m.Lookup(at.of.constKey)
+	hr, _ := m.Lookup(at.of.headKey)
 	con, err := format.DecodeChainConst(cr.Val)
 	head, err2 := format.DecodeChainHead(hr.Val)
 	switch {

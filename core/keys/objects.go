@@ -17,7 +17,12 @@ func ChainPrefix(star string, epoch uint64) string { return chainPrefix(star, ep
 func StarPrefix(star string) string { return "chain/" + escape(star) + "/" }
 
 // Slot is the object of one slot of a chain.
-func Slot(star string, epoch, slot uint64) string { return chainPrefix(star, epoch) + hex(slot) }
+func Slot(star string, epoch, slot uint64) string {
+	b := append(make([]byte, 0, 96), "chain/"...)
+	b = append(append(b, escape(star)...), '/')
+	b = append(appendHex(b, epoch, wide), '/')
+	return string(appendHex(b, slot, wide))
+}
 
 // ParseSlot is the inverse of Slot.
 func ParseSlot(key string) (star string, epoch, slot uint64, err error) {

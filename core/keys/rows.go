@@ -44,24 +44,25 @@ const (
 	PartTrim  = "trim"
 )
 
-func chainPrefix(star string, epoch uint64) string {
-	e := escape(star)
-	b := make([]byte, 0, len("chain/")+len(e)+2+wide+len(PartConst))
-	b = append(b, "chain/"...)
-	b = append(b, e...)
-	b = append(b, '/')
-	b = appendHex(b, epoch, wide)
-	return string(append(b, '/'))
+func chainPrefix(star string, epoch uint64) string { return chainKey(star, epoch, "") }
+
+// chainKey is a key under a chain's prefix. Every slot is named by one, often: the
+// bytes of a usual name stand on the stack until they are a string.
+func chainKey(star string, epoch uint64, last string) string {
+	b := append(make([]byte, 0, 96), "chain/"...)
+	b = append(append(b, escape(star)...), '/')
+	b = append(appendHex(b, epoch, wide), '/')
+	return string(append(b, last...))
 }
 
 // ChainConst is the row that never changes: class, bucket set, pipeline.
-func ChainConst(star string, epoch uint64) string { return chainPrefix(star, epoch) + PartConst }
+func ChainConst(star string, epoch uint64) string { return chainKey(star, epoch, PartConst) }
 
 // ChainHead is the row of state, checkpoint and cut.
-func ChainHead(star string, epoch uint64) string { return chainPrefix(star, epoch) + PartHead }
+func ChainHead(star string, epoch uint64) string { return chainKey(star, epoch, PartHead) }
 
 // ChainTrim is the row of trimmed and rewritten.
-func ChainTrim(star string, epoch uint64) string { return chainPrefix(star, epoch) + PartTrim }
+func ChainTrim(star string, epoch uint64) string { return chainKey(star, epoch, PartTrim) }
 
 // ParseChain is the inverse of ChainConst, ChainHead and ChainTrim; part is one
 // of PartConst, PartHead, PartTrim.

@@ -1,8 +1,10 @@
 package world
 
 import (
+	"encoding/binary"
 	"hash/crc32"
 	"strings"
+	"sync"
 )
 
 // Seg is one run of an object's bytes: Bytes as they stand, or bytes
@@ -124,9 +126,13 @@ func (b *Body) Read(off, n int64) string {
 	return out.String()
 }
 
+// scratches are what each makes bytes real in.
+var scratches = sync.Pool{New: func() any { return new([512]byte) }}
+
 // each calls f on consecutive pieces of bytes [off, off+n).
 func (b *Body) each(off, n int64, f func([]byte)) {
-	var scratch [512]byte
+	scratch := scratches.Get().(*[512]byte)
+	defer scratches.Put(scratch)
 	for i := range b.segs {
 		s := &b.segs[i]
 		k := s.size()
@@ -177,6 +183,11 @@ func BlobCRC(blob uint64, off, n int64) uint32 {
 // content fills p with the bytes of a blob from off on.
 func content(p []byte, blob uint64, off int64) {
 	w := mix(blob, uint64(off)>>3) >> (8 * (uint64(off) & 7))
+	if uint64(off)&7 == 0 {
+		for ; len(p) >= 8; p, off = p[8:], off+8 {
+			binary.LittleEndian.PutUint64(p, mix(blob, uint64(off)>>3))
+		}
+	}
 	for i := range p {
 		if at := uint64(off) + uint64(i); at&7 == 0 {
 			w = mix(blob, at>>3)
