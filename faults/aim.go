@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nova/faults/boundaries"
@@ -10,14 +11,17 @@ import (
 // Aim is where a run was told to cut: at a row of the crash table, or at one
 // boundary. The zero Aim is nowhere.
 type Aim struct {
-	Row   int // 1 + its index in Table; 0: a boundary
-	Point int // Row 0: 1 + its index in boundaries.All; 0: nowhere
+	Row   int    // 1 + its index in Table; 0: a boundary
+	Point int    // Row 0: 1 + its index in boundaries.All; 0: nowhere
+	Root  string // only of such a process ("gc"); "": of any
 	Sided bool
 	Side  Side // Sided: on this side; otherwise on each in turn
 }
 
-// ParseAim reads an aim: the name of a row, or of a boundary, and perhaps a side of
-// it: "put-before-commit", "duty.ReapCheck.Step/reapDelete:delete=silent".
+// ParseAim reads an aim: the name of a row, or of a boundary, perhaps of one kind
+// of process, and perhaps on one side: "put-before-commit",
+// "duty.ReapCheck.Step/reapDelete:delete=silent",
+// "protocol.Walk.Step/walkKill:txn@teardown".
 func ParseAim(s string) (a Aim, err error) {
 	if s == "" {
 		return a, nil
@@ -25,16 +29,17 @@ func ParseAim(s string) (a Aim, err error) {
 	if i, ok := RowNamed(s); ok {
 		return Aim{Row: i + 1}, nil
 	}
-	name, side, sided := strings.Cut(s, "=")
-	a.Point, a.Sided = boundaries.Index(name)+1, sided
-	for i, n := range sideNames {
-		if n == side {
-			a.Side, sided = Side(i), false
-		}
+	place, side, sided := strings.Cut(s, "=")
+	name, root, rooted := strings.Cut(place, "@")
+	a.Point, a.Root = boundaries.Index(name)+1, root
+	if i := slices.Index(sideNames[:], side); sided && i >= 0 {
+		a.Sided, a.Side, sided = true, Side(i), false
 	}
 	switch {
 	case a.Point == 0:
 		err = fmt.Errorf("%w: %q is no row of the crash table (%s) and no boundary (faults/boundaries/list.txt)", ErrPlan, name, strings.Join(rowNames(), ", "))
+	case rooted && boundaries.PointOf(a.Point-1, root) < 0:
+		err = fmt.Errorf("%w: no process for %q comes by %s; %v do", ErrPlan, root, name, boundaries.All()[a.Point-1].Roots)
 	case sided:
 		err = fmt.Errorf("%w: %q is no side of an effect; the sides are %v", ErrPlan, side, sideNames)
 	}
@@ -46,15 +51,26 @@ func ParseAim(s string) (a Aim, err error) {
 
 // String is the aim in the form that ParseAim reads.
 func (a Aim) String() string {
-	switch {
-	case a.Row > 0:
+	if a.Row > 0 {
 		return Table[a.Row-1].Name
-	case a.Point == 0:
-		return ""
-	case a.Sided:
-		return boundaries.All()[a.Point-1].Name + "=" + a.Side.String()
 	}
-	return boundaries.All()[a.Point-1].Name
+	if a.Point == 0 {
+		return ""
+	}
+	s := boundaries.All()[a.Point-1].Name
+	if a.Root != "" {
+		s += "@" + a.Root
+	}
+	if a.Sided {
+		s += "=" + a.Side.String()
+	}
+	return s
+}
+
+// AimAt is the aim at one side of a crash point, as boundaries.Points has it.
+func AimAt(point int, side Side) Aim {
+	p := boundaries.Points()[point]
+	return Aim{Point: p.Boundary + 1, Root: p.Root, Sided: true, Side: side}
 }
 
 func rowNames() []string {

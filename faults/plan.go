@@ -42,7 +42,8 @@ var scale = [Kinds]uint32{
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and
 // draws a rate for each of the others, so that kinds which hide each other meet
 // the machines apart as well as together; one run in sixteen has none at all, and
-// one in four is a storm.
+// one in four is a storm. One in four is told to cut at one crash point of the
+// source, whichever it is: what runs seldom come by is cut there, too.
 func Draw(seed uint64) (p Plan) {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	if r.IntN(16) == 0 {
@@ -59,7 +60,7 @@ func Draw(seed uint64) (p Plan) {
 		}
 	}
 	if r.IntN(4) == 0 {
-		p.At[0] = Aim{Point: 1 + r.IntN(len(boundaries.All())), Sided: true, Side: Side(r.IntN(Sides))}
+		p.At[0] = AimAt(r.IntN(len(boundaries.Points())), Side(r.IntN(Sides)))
 	}
 	return p
 }

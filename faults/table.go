@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"nova/core"
-	"nova/core/keys"
 )
 
 // Side is where a cut stands beside an effect.
@@ -47,18 +46,9 @@ func SideOf(k Kind) (Side, bool) {
 type Cut struct {
 	Point string // a boundary's name (package boundaries); "": a mark
 	Side  Side
-	Duty  Duty          // only where this duty runs the machine; AnyDuty: any
+	Root  string        // only of such a process ("teardown"); "": of any
 	Mark  core.NoteKind // a note that a turn makes: the cut comes as the turn is over
 }
-
-// Duty is one of the eight, or AnyDuty.
-type Duty uint8
-
-// AnyDuty is every duty, and what is none.
-const AnyDuty Duty = 0
-
-// DutyOf is the duty of a queue.
-func DutyOf(q keys.Queue) Duty { return Duty(q) + 1 }
 
 // Row is one row of the specification's crash table: where a process is cut, what
 // whoever comes after it finds, and why that is no harm.
@@ -183,8 +173,8 @@ var Table = [...]Row{
 		Sees: "the other refs, and a reap-check of every object that lost one",
 		Why:  "the walk derives from what stands; arming went with each kill",
 		Cuts: []Cut{
-			{Point: "protocol.Walk.Step/walkKill:txn", Side: Silent, Duty: DutyOf(keys.Teardown)},
-			{Point: "protocol.Walk.Step/walkKill:txn", Side: After, Duty: DutyOf(keys.Teardown)},
+			{Point: "protocol.Walk.Step/walkKill:txn", Side: Silent, Root: "teardown"},
+			{Point: "protocol.Walk.Step/walkKill:txn", Side: After, Root: "teardown"},
 		},
 	},
 	{

@@ -25,7 +25,7 @@ func TestTableIsBound(t *testing.T) {
 			t.Errorf("%s is not found", r.Name)
 		}
 		for _, c := range r.Cuts {
-			if mark := c.Mark != core.NoteNone; mark == (c.Point != "") || !mark && boundaries.Index(c.Point) < 0 || mark && c.Mark >= core.NoteKinds {
+			if mark := c.Mark != core.NoteNone; mark == (c.Point != "") || !mark && boundaries.Index(c.Point) < 0 || c.Root != "" && boundaries.PointOf(boundaries.Index(c.Point), c.Root) < 0 || mark && c.Mark >= core.NoteKinds {
 				t.Errorf("%s: %+v is no boundary and no mark, or both", r.Name, c)
 			}
 		}
@@ -46,6 +46,9 @@ func TestAimsPrintAndParse(t *testing.T) {
 			aims = append(aims, faults.Aim{Point: i + 1, Sided: true, Side: s})
 		}
 	}
+	for i, p := range boundaries.Points() {
+		aims = append(aims, faults.Aim{Point: p.Boundary + 1, Root: p.Root}, faults.AimAt(i, faults.Silent))
+	}
 	for _, a := range append(aims, faults.Aim{}) {
 		p := faults.Plan{At: [2]faults.Aim{a}}
 		if a != (faults.Aim{}) && a.Point%3 == 1 {
@@ -58,7 +61,7 @@ func TestAimsPrintAndParse(t *testing.T) {
 			t.Errorf("%q is %+v, %v; in a plan %q, %v", a, got, err, plan, err2)
 		}
 	}
-	for _, s := range []string{"no-such-row", "duty.No.Step:get", "put-before-commit=before", "protocol.Resolve.Step:txn=", "protocol.Resolve.Step:txn=later"} {
+	for _, s := range []string{"no-such-row", "duty.No.Step:get", "put-before-commit=before", "protocol.Resolve.Step:txn=", "protocol.Resolve.Step:txn=later", "protocol.Resolve.Step:txn@reap", "protocol.Resolve.Step:txn@"} {
 		if a, err := faults.ParseAim(s); !errors.Is(err, faults.ErrPlan) || a != (faults.Aim{}) {
 			t.Errorf("ParseAim(%q) = %+v, %v", s, a, err)
 		}
@@ -84,7 +87,7 @@ func TestDrawAims(t *testing.T) {
 	if n < seeds/6 || n > seeds/4 {
 		t.Errorf("%d of %d seeds", n, seeds)
 	}
-	if all := len(boundaries.All()) * faults.Sides; len(told) < all*9/10 || len(told) > all {
+	if all := len(boundaries.Points()) * faults.Sides; len(told) < all*9/10 || len(told) > all {
 		t.Errorf("%d of %d places", len(told), all)
 	}
 }

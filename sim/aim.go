@@ -10,7 +10,7 @@ import (
 	"nova/faults/boundaries"
 )
 
-// Cuts is how often a boundary was passed while a cut could have come there, and
+// Cuts is how often a crash point was passed while a cut could have come there, and
 // how often one did, on each side.
 type Cuts struct {
 	Passed int64
@@ -21,7 +21,7 @@ type Cuts struct {
 type stand struct {
 	row  int
 	side faults.Side
-	duty faults.Duty
+	root string // "": any
 }
 
 // table is the crash table bound to the source: by boundary, and by mark.
@@ -36,7 +36,7 @@ var bound = sync.OnceValue(func() table {
 	t := table{map[int][]stand{}, map[core.NoteKind][]stand{}}
 	for i := range faults.Table {
 		for _, c := range faults.Table[i].Cuts {
-			st := stand{i, c.Side, c.Duty}
+			st := stand{i, c.Side, c.Root}
 			if c.Point == "" {
 				st.side = faults.After
 				t.marks[c.Mark] = append(t.marks[c.Mark], st)
@@ -52,8 +52,8 @@ var bound = sync.OnceValue(func() table {
 	return t
 })
 
-// sited tells the boundary at which an effect of a turn was emitted; -1: none of
-// the core's, or the run does not ask.
+// sited tells the crash point at which an effect of a turn was emitted, as an index
+// of boundaries.Points; -1: none of the core's, or the run does not ask.
 func (s *Sim) sited(p *Proc, effect int) int {
 	if p.x.Where == nil {
 		return -1
@@ -64,33 +64,50 @@ func (s *Sim) sited(p *Proc, effect int) int {
 		i = boundaries.At(pc)
 		s.sites[pc] = i
 	}
-	if op := &p.x.Out[effect].Op; i >= 0 && !slices.Contains(boundaries.All()[i].Ops, op.Kind) {
-		s.Breach(LawContract, "%s: %s emits %s, which its text does not say", p.Name, boundaries.All()[i].Name, op)
+	if i < 0 {
+		return -1
 	}
-	return i
+	b, root := &boundaries.All()[i], p.root(p.x.Out[effect].At)
+	if op := &p.x.Out[effect].Op; !slices.Contains(b.Ops, op.Kind) {
+		s.Breach(LawContract, "%s: %s emits %s, which its text does not say", p.Name, b.Name, op)
+	}
+	point := boundaries.PointOf(i, root)
+	if point < 0 && root != "" {
+		s.Breach(LawContract, "%s: %s comes by %s, which its type does not say", p.Name, root, b.Name)
+	}
+	return point
 }
 
-// duty is the duty that a path of a process belongs to.
-func (p *Proc) duty(at core.Path) faults.Duty {
-	if a, ok := p.Actor.(*auditActor); ok && at.Len() > 0 {
-		return a.duty(at.At(0))
+// root is what a process is for, at a path of its own: the roots of the boundaries;
+// "": nothing that they know.
+func (p *Proc) root(at core.Path) string {
+	switch a := p.Actor.(type) {
+	case *auditActor:
+		return a.root(at.At(0))
+	case *starActor:
+		return "star"
+	case *verbActor:
+		return verbRoots[a.v.kind]
+	case *operatorActor:
+		return "decommission"
+	case *unparkActor:
+		return "unpark"
 	}
-	return faults.AnyDuty
+	return ""
 }
 
-// duty is the duty that an auditor runs in a slot of its root.
-func (a *auditActor) duty(slot core.Slot) faults.Duty {
+var verbRoots = map[request]string{reqCreate: "create", reqTrim: "trim", reqDelete: "delete", reqPolicy: "policy", reqServe: "read"}
+
+// root is the duty that an auditor runs in a slot of its own.
+func (a *auditActor) root(slot core.Slot) string {
 	q := int(slot)
-	if a.blind {
-		if q < 1 || q > len(blindSlots) {
-			return faults.AnyDuty
-		}
-		return faults.DutyOf(blindSlots[q-1])
+	switch {
+	case a.blind:
+		return blindSlots[q-1].String()
+	case q >= keys.Queues:
+		return "auditor" // its registration
 	}
-	if q >= keys.Queues {
-		return faults.AnyDuty // the registrar
-	}
-	return faults.DutyOf(keys.Queue(q))
+	return keys.Queue(q).String()
 }
 
 // blindSlots is the queues of a blind auditor, from its first slot on.
@@ -124,13 +141,13 @@ func (s *Sim) aim(e *pending) faults.Kind {
 
 // meets reports whether an effect is where the run was told to cut, and on which
 // side it is to be: on each in turn, where there are several.
-func (s *Sim) meets(place int, e *pending) (side faults.Side, here bool) {
-	at, n := s.Plan.At[place], int(s.passes[place])
+func (s *Sim) meets(place int, e *pending) (side faults.Side, yes bool) {
+	at, n, here := s.Plan.At[place], int(s.passes[place]), boundaries.Points()[e.site]
 	switch {
 	case at.Row > 0:
 		var sides []faults.Side
-		for _, st := range bound().points[e.site] {
-			if st.row == at.Row-1 && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
+		for _, st := range bound().points[boundaries.Points()[e.site].Boundary] {
+			if st.row == at.Row-1 && (st.root == "" || st.root == boundaries.Points()[e.site].Root) {
 				sides = append(sides, st.side)
 			}
 		}
@@ -138,7 +155,7 @@ func (s *Sim) meets(place int, e *pending) (side faults.Side, here bool) {
 			return faults.Before, false
 		}
 		return sides[n%len(sides)], true
-	case at.Point != e.site+1:
+	case at.Point != here.Boundary+1 || at.Root != "" && at.Root != here.Root:
 		return faults.Before, false
 	case at.Sided:
 		return at.Side, true
@@ -182,7 +199,7 @@ func noted(p *Proc, row int) bool {
 	return false
 }
 
-// tally counts a cut at the boundary where it came, and at the rows of the crash
+// tally counts a cut at the crash point where it came, and at the rows of the crash
 // table that stand there.
 func (s *Sim) tally(k faults.Kind, e *pending) {
 	side, ok := faults.SideOf(k)
@@ -190,8 +207,8 @@ func (s *Sim) tally(k faults.Kind, e *pending) {
 		return
 	}
 	s.Count.Points[e.site].By[side]++
-	for _, st := range bound().points[e.site] {
-		if st.side == side && (st.duty == faults.AnyDuty || st.duty == e.p.duty(e.at)) {
+	for _, st := range bound().points[boundaries.Points()[e.site].Boundary] {
+		if st.side == side && (st.root == "" || st.root == boundaries.Points()[e.site].Root) {
 			s.Count.Rows[st.row]++
 		}
 	}

@@ -48,7 +48,7 @@ func (c *Coverage) End(out io.Writer, whole bool) (ok bool, err error) {
 			left = append(left, "row "+faults.Table[i].Name)
 		}
 		if n := len(points); n > 0 {
-			left = append(left, fmt.Sprintf("%d sides of boundaries", n))
+			left = append(left, fmt.Sprintf("%d sides of crash points", n))
 		}
 	case c.Sum.Runs >= Enough:
 		left = c.Sum.Idle()
@@ -56,7 +56,7 @@ func (c *Coverage) End(out io.Writer, whole bool) (ok bool, err error) {
 	if len(left) > 0 {
 		fmt.Fprintf(&b, "uncovered: %s\n", strings.Join(left, ", "))
 	} else if whole {
-		fmt.Fprintf(&b, "covered: everything but %d things and %d boundaries that are excused (sim.Excused, sim.Unreached)\n", len(Excused), len(Unreached))
+		fmt.Fprintf(&b, "covered: everything but %d things and %d crash points that are excused (sim.Excused, sim.Unreached)\n", len(Excused), len(Excluded()))
 	}
 	_, err = io.WriteString(out, b.String())
 	return len(left) == 0, err

@@ -28,22 +28,29 @@ func (c *Count) addCuts(o *Count) {
 	}
 }
 
-// Uncut is a boundary that no run was cut at, on one side.
+// Uncut is a crash point that no run was cut at, on one side.
 type Uncut struct {
-	Point int // index of boundaries.All
+	Point int // index of boundaries.Points
 	Side  faults.Side
 }
 
-// String is the boundary and the side as a plan's At has them.
-func (u Uncut) String() string {
-	return boundaries.All()[u.Point].Name + "=" + u.Side.String()
+// String is the point and the side as a plan's At has them.
+func (u Uncut) String() string { return faults.AimAt(u.Point, u.Side).String() }
+
+// unreached is the reason why no run can be cut at a crash point, if there is one:
+// of all processes, or of this kind.
+func unreached(p boundaries.Point) (why string, yes bool) {
+	if why, yes = Unreached[boundaries.All()[p.Boundary].Name]; !yes {
+		why, yes = Unreached[p.String()]
+	}
+	return why, yes
 }
 
-// Uncut lists the boundaries that no run was cut at, less those of Unreached, and
+// Uncut lists the crash points that no run was cut at, less those of Unreached, and
 // the rows of the crash table that none stood at.
 func (c *Count) Uncut() (points []Uncut, rows []int) {
-	for i, b := range boundaries.All() {
-		if _, ok := Unreached[b.Name]; ok {
+	for i, p := range boundaries.Points() {
+		if _, ok := unreached(p); ok {
 			continue
 		}
 		for s := range faults.Side(faults.Sides) {
@@ -60,8 +67,8 @@ func (c *Count) Uncut() (points []Uncut, rows []int) {
 	return points, rows
 }
 
-// Cutting is the coverage of the crash table and of the boundaries in words, two
-// lines: how often each row was stood at, and how many boundaries were cut on each
+// Cutting is the coverage of the crash table and of the crash points in words, two
+// lines: how often each row was stood at, and how many points were cut on each
 // side.
 func (c *Count) Cutting() string {
 	var b strings.Builder
@@ -75,7 +82,8 @@ func (c *Count) Cutting() string {
 	}
 	fmt.Fprintf(&b, "\nrows stood at %d/%d", stood, faults.Rows)
 	points, _ := c.Uncut()
-	of := len(boundaries.All()) - len(Unreached)
+	all := len(boundaries.Points())
+	of := all - len(Excluded())
 	b.WriteString("; points cut")
 	for s := range faults.Side(faults.Sides) {
 		left := 0
@@ -86,15 +94,25 @@ func (c *Count) Cutting() string {
 		}
 		fmt.Fprintf(&b, " %s %d/%d,", s, of-left, of)
 	}
-	fmt.Fprintf(&b, " %d of the source's %d excused (sim.Unreached)\n", len(Unreached), len(boundaries.All()))
+	fmt.Fprintf(&b, " %d of the source's %d excused (sim.Unreached)\n", all-of, all)
 	return b.String()
 }
 
-// NotCut is the boundaries that were not cut, in words: a line each.
+// Excluded is the crash points that Unreached excuses, by index of boundaries.Points.
+func Excluded() (points []int) {
+	for i, p := range boundaries.Points() {
+		if _, ok := unreached(p); ok {
+			points = append(points, i)
+		}
+	}
+	return points
+}
+
+// NotCut is the crash points that were not cut, in words: a line each.
 func (c *Count) NotCut() string {
 	var b strings.Builder
-	for i, p := range boundaries.All() {
-		if _, ok := Unreached[p.Name]; ok || c.Points == nil {
+	for i, p := range boundaries.Points() {
+		if _, ok := unreached(p); ok || c.Points == nil {
 			continue
 		}
 		var left []string
@@ -104,13 +122,13 @@ func (c *Count) NotCut() string {
 			}
 		}
 		if left != nil {
-			fmt.Fprintf(&b, "not cut: %s %s (passed %d times)\n", p.Name, strings.Join(left, ", "), c.Points[i].Passed)
+			fmt.Fprintf(&b, "not cut: %s %s (passed %d times)\n", p, strings.Join(left, ", "), c.Points[i].Passed)
 		}
 	}
 	return b.String()
 }
 
-// Scout remembers which runs came by which boundary, and which mark, so that a run
+// Scout remembers which runs came by which crash point, and which mark, so that a run
 // can be cut where none was: the same run goes the same way until it is.
 type Scout struct {
 	point [][]Config
@@ -123,7 +141,7 @@ const sightings = 3
 // Saw takes note of a run, if there is room in its plan for another place.
 func (sc *Scout) Saw(r *Report) {
 	if sc.point == nil {
-		sc.point = make([][]Config, len(boundaries.All()))
+		sc.point = make([][]Config, len(boundaries.Points()))
 	}
 	if free := r.Plan; !free.CutAt(faults.Aim{Row: 1}) {
 		return
@@ -140,8 +158,9 @@ func (sc *Scout) Saw(r *Report) {
 			continue
 		}
 		keep(&sc.point[i])
-		for _, st := range bound().points[i] {
-			came[st.row] = true
+		p := boundaries.Points()[i]
+		for _, st := range bound().points[p.Boundary] {
+			came[st.row] = came[st.row] || st.root == "" || st.root == p.Root
 		}
 	}
 	for k, n := range r.Count.Notes {
@@ -169,7 +188,7 @@ func (sc *Scout) Runs(c *Count, n int) (runs []Config) {
 	points, rows := c.Uncut()
 	for _, u := range points {
 		if sc.point != nil {
-			add(sc.point[u.Point], faults.Aim{Point: u.Point + 1, Sided: true, Side: u.Side})
+			add(sc.point[u.Point], faults.AimAt(u.Point, u.Side))
 		}
 	}
 	for _, i := range rows {
@@ -198,5 +217,5 @@ func (c *Count) cutAt(at faults.Aim) bool {
 	if at.Row > 0 {
 		return c.Rows[at.Row-1] > 0
 	}
-	return c.Points[at.Point-1].By[at.Side] > 0
+	return c.Points[boundaries.PointOf(at.Point-1, at.Root)].By[at.Side] > 0
 }

@@ -69,8 +69,8 @@ func TestScoutsLeadBack(t *testing.T) {
 		if r.Breach != nil {
 			t.Errorf("%s: %v", at, r.Breach)
 		}
-		if n := r.Count.Points[at.Point-1].By[at.Side]; n == 0 {
-			t.Errorf("%s: passed %d times, and not cut", at, r.Count.Points[at.Point-1].Passed)
+		if p := r.Count.Points[boundaries.PointOf(at.Point-1, at.Root)]; p.By[at.Side] == 0 {
+			t.Errorf("%s: passed %d times, and not cut", at, p.Passed)
 		}
 	}
 	if more := scout.Runs(&sum, 1); len(more) != 0 {
@@ -93,12 +93,14 @@ func TestCoverChangesNothing(t *testing.T) {
 // heldToUnreached holds the list of excused boundaries to what runs reached.
 func heldToUnreached(t *testing.T, c *sim.Count) {
 	for name, why := range sim.Unreached {
-		i := boundaries.Index(name)
-		switch {
-		case i < 0:
-			t.Errorf("%s is excused (%s), and there is no such boundary", name, why)
-		case c.Points[i].Passed > 0:
-			t.Errorf("%s is excused (%s), and was reached %d times", name, why, c.Points[i].Passed)
+		boundary, root, one := strings.Cut(name, "@")
+		if i := boundaries.Index(boundary); i < 0 || one && boundaries.PointOf(i, root) < 0 {
+			t.Errorf("%s is excused (%s), and there is no such point", name, why)
+		}
+	}
+	for _, i := range sim.Excluded() {
+		if n := c.Points[i].Passed; n > 0 {
+			t.Errorf("%s is excused, and was reached %d times", boundaries.Points()[i], n)
 		}
 	}
 }
@@ -139,7 +141,7 @@ func TestCoverageFails(t *testing.T) {
 		t.Errorf("one run without faults, %v:\n%s", ok, text)
 	}
 	text, ok := end(&few, true)
-	for _, want := range []string{"fault late", "row lost-race", "sides of boundaries", "not cut: protocol.Resolve.Step:txn before, after, silent (passed "} {
+	for _, want := range []string{"fault late", "row lost-race", "sides of crash points", "not cut: protocol.Resolve.Step:txn@denorm before, after, silent (passed "} {
 		if ok || !strings.Contains(text, want) {
 			t.Errorf("%v, and no word of %q:\n%s", ok, want, text)
 		}

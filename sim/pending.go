@@ -16,7 +16,7 @@ type pending struct {
 	p      *Proc
 	at     core.Path
 	op     core.Op
-	site   int // the boundary that emitted it: an index of boundaries.All; -1: none of the core's
+	site   int // the crash point that emitted it: an index of boundaries.Points; -1: none
 	reply  core.Reply
 	lease  string // the session under which it was sent
 	sentAt core.Ms

@@ -91,7 +91,7 @@ const Epoch = core.Ms(1_000_000)
 // newSim makes a run that has not begun.
 func newSim(c Config) *Sim {
 	s := &Sim{Config: c, given: c, now: Epoch, running: map[string]*Proc{}, sites: map[uintptr]int{}}
-	s.Count.Points = make([]Cuts, len(boundaries.All()))
+	s.Count.Points = make([]Cuts, len(boundaries.Points()))
 	s.tape = NewTape(c.Seed)
 	if c.Script != nil {
 		return s.scripted(c)

@@ -19,10 +19,10 @@ var List string
 // Text is a list as list.txt holds it.
 func Text(list []Boundary) string {
 	var b strings.Builder
-	b.WriteString("# Every place that emits an effect. Made by go generate ./faults/boundaries.\n")
+	b.WriteString("# Every place that emits an effect, and what the processes are for that come by.\n")
+	b.WriteString("# Made by go generate ./faults/boundaries.\n")
 	for i := range list {
-		b.WriteString(list[i].Name)
-		b.WriteByte('\n')
+		b.WriteString(list[i].Name + " " + strings.Join(list[i].Roots, " ") + "\n")
 	}
 	return b.String()
 }
@@ -35,6 +35,43 @@ var All = sync.OnceValue(func() []Boundary {
 		panic(err)
 	}
 	return list
+})
+
+// Point is a crash point: a boundary, of a process that is for something. One
+// machine runs in many duties, and a cut in one of them is no cut in another.
+type Point struct {
+	Boundary int // index of All
+	Root     string
+}
+
+// String is the point's name: "protocol.Walk.Step/walkKill:txn@teardown".
+func (p Point) String() string { return All()[p.Boundary].Name + "@" + p.Root }
+
+// Points is every crash point, in the order of the boundaries and then of the roots.
+var Points = sync.OnceValue(func() (ps []Point) {
+	for i := range All() {
+		for _, root := range All()[i].Roots {
+			ps = append(ps, Point{i, root})
+		}
+	}
+	return ps
+})
+
+// PointOf is where a boundary stands in Points for a process of a root; -1: the
+// source says that no such process comes by.
+func PointOf(boundary int, root string) int {
+	if i, ok := pointOf()[Point{boundary, root}]; ok {
+		return i
+	}
+	return -1
+}
+
+var pointOf = sync.OnceValue(func() map[Point]int {
+	m := map[Point]int{}
+	for i, p := range Points() {
+		m[p] = i
+	}
+	return m
 })
 
 // byPlace finds a boundary by package and file and line: "duty/era.go:66".

@@ -16,6 +16,7 @@ import (
 
 	"nova"
 	"nova/core"
+	"nova/core/keys"
 	"nova/faults/boundaries"
 )
 
@@ -38,12 +39,49 @@ func TestListIsTheSource(t *testing.T) {
 		if boundaries.Index(b.Name) != i {
 			t.Errorf("%s has two places", b.Name)
 		}
-		if len(b.Ops) == 0 {
-			t.Errorf("%s emits nothing", b.Name)
+		if len(b.Ops) == 0 || len(b.Roots) == 0 || !slices.IsSorted(b.Roots) {
+			t.Errorf("%s emits %v in %v", b.Name, b.Ops, b.Roots)
 		}
 	}
 	if boundaries.Index("duty.ReapCheck.Step/reapDelete:delete") < 0 || boundaries.Index("no") != -1 {
 		t.Error("Index does not find what there is, or finds what there is not")
+	}
+}
+
+// What a process comes by is told from what its root is made of.
+func TestRoots(t *testing.T) {
+	roots := map[string]int{}
+	for i, p := range boundaries.Points() {
+		roots[p.Root]++
+		if boundaries.PointOf(p.Boundary, p.Root) != i {
+			t.Errorf("%s is not found", p)
+		}
+	}
+	for q := range keys.Queue(keys.Queues) {
+		if roots[q.String()] < 15 {
+			t.Errorf("%s comes by %d places", q, roots[q.String()])
+		}
+	}
+	if len(roots) != keys.Queues+9 {
+		t.Errorf("%v", roots)
+	}
+	for _, c := range []struct {
+		boundary, root string
+		comes          bool
+	}{
+		{"protocol.Walk.Step/walkKill:txn", "teardown", true},
+		{"protocol.Walk.Step/walkKill:txn", "retention", true},
+		{"protocol.Walk.Step/walkKill:txn", "reap", false},
+		{"protocol.partSend.step/partPut:upload-part+copy-part", "gc", true},
+		{"protocol.partSend.step/partPut:upload-part+copy-part", "denorm", true},
+		{"duty.ripen:txn", "teardown", true},
+		{"duty.ripen:txn", "gc", false},
+		{"protocol.Settlement.putHead:txn", "star", true},
+		{"duty.Era.Step/eraClose:txn", "star", false},
+	} {
+		if got := boundaries.PointOf(boundaries.Index(c.boundary), c.root) >= 0; got != c.comes {
+			t.Errorf("%s comes by %s: %v", c.root, c.boundary, got)
+		}
 	}
 }
 
@@ -177,7 +215,7 @@ func TestNames(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if b := list[0]; b.Changes() || !list[1].Changes() || !b.Duty() || b.File != "core/duty/m.go" || b.Line != 10 || b.Ops[0] != core.KGet {
+	if b := list[0]; b.Changes() || !list[1].Changes() || b.File != "core/duty/m.go" || b.Line != 10 || b.Ops[0] != core.KGet {
 		t.Errorf("%+v", b)
 	}
 }

@@ -7,7 +7,9 @@
 //
 //	duty.ReapCheck.Step/reapDelete:delete
 //
-// so that it stays the same when lines move. list.txt holds the names for people,
+// so that it stays the same when lines move. What a process is for is told from the
+// types that its root machine is made of: a crash point is a boundary of one kind of
+// process (Points). list.txt holds the names for people,
 // and a test compares it: a new effect needs a new line (go generate).
 package boundaries
 

@@ -22,12 +22,8 @@ type Boundary struct {
 	Ops  []core.Kind // that it may emit
 	File string      // from the module's root, with slashes
 	Line int
-}
 
-// Duty reports whether the place belongs to one of the duties, or to what they
-// share: the others are the serving side and decommission.
-func (b *Boundary) Duty() bool {
-	return strings.HasPrefix(b.Name, "duty.") || strings.HasPrefix(b.Name, "protocol.")
+	Roots []string // what the processes that may come by are for, in order: "denorm", "gc", "star"
 }
 
 // Changes reports whether an effect of the place may change the world. Where none
@@ -43,7 +39,8 @@ var ErrSource = errors.New("boundaries of the source")
 // order of their names. It refuses a place whose operation it cannot tell, and two
 // on one line: a run could not tell them apart.
 func Read(tree fs.FS) ([]Boundary, error) {
-	r := reader{set: token.NewFileSet(), makers: map[string][]maker{}}
+	r := reader{set: token.NewFileSet(), makers: map[string][]maker{},
+		machines: machines{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]string{}}}
 	files, err := fs.Glob(tree, "core/*/*.go")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
@@ -62,6 +59,7 @@ func Read(tree fs.FS) ([]Boundary, error) {
 		}
 		r.files = append(r.files, f)
 		r.learn(f)
+		r.machines.learn(f)
 	}
 	for _, f := range r.files {
 		for _, d := range f.Decls {
@@ -73,7 +71,11 @@ func Read(tree fs.FS) ([]Boundary, error) {
 	if len(r.found) == 0 {
 		return nil, fmt.Errorf("%w: none in %d files", ErrSource, len(r.files))
 	}
-	return r.found, r.finish()
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	r.machines.roots(r.found)
+	return r.found, nil
 }
 
 // reader is one reading of a tree.
@@ -83,6 +85,8 @@ type reader struct {
 	makers map[string][]maker // functions that return an operation, by their last name
 	found  []Boundary
 	err    error
+
+	machines machines
 }
 
 // maker is a function that builds an operation.
@@ -199,7 +203,7 @@ func (r *reader) place(pkg, name string, c *ast.CallExpr, op ast.Expr) {
 	for i, k := range kinds {
 		words[i] = k.String()
 	}
-	r.found = append(r.found, Boundary{name + ":" + strings.Join(words, "+"), kinds, path.Clean(at.Filename), at.Line})
+	r.found = append(r.found, Boundary{Name: name + ":" + strings.Join(words, "+"), Ops: kinds, File: path.Clean(at.Filename), Line: at.Line})
 }
 
 // kinds is what an expression may build: a constructor of core's, a literal, a
