@@ -58,7 +58,8 @@ fuzz: ## every fuzz target for FUZZ=10s each
 	  done; done
 
 .PHONY: soak
-soak: ## the conformance suite against SeaweedFS (its first build takes half an hour)
+soak: ## the demo killed ten times, then the conformance suite against SeaweedFS (its first build takes half an hour)
+	$(GO) test ./cmd/nova -run '^TestDemoSurvivesKills$$' -count 1 -timeout 20m -v -kills 10
 	GO=$(GO) scenarios/seaweed.sh
 
 .PHONY: clean

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"nova/cmd/nova/demo"
 )
@@ -97,69 +95,6 @@ func TestDemo(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-}
-
-// The demo is killed at any instant and takes up where it was: no record is
-// missing, none is there twice.
-func TestDemoSurvivesKills(t *testing.T) {
-	kills := 4
-	if testing.Short() {
-		kills = 2
-	}
-	t.Parallel()
-	dir := t.TempDir()
-	files, records := texts(t, dir, 200_000)
-	args := []string{"demo", "--data", filepath.Join(dir, "data"), "--brisk", "--json"}
-	for _, f := range files {
-		args = append(args, "--input", f)
-	}
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
-	for k := range kills {
-		// By turns while records are taken in, and at any time.
-		phase, after := "taking in", time.Duration(random.IntN(500))*time.Millisecond
-		if k%2 == 1 {
-			phase, after = "starting", time.Duration(random.IntN(5000))*time.Millisecond
-		}
-		c := command(t, args...)
-		errs := &watched{want: phase, seen: make(chan struct{})}
-		c.Stderr = errs
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-errs.seen:
-		case <-time.After(time.Minute):
-			t.Errorf("the demo never came to %q", phase)
-		}
-		time.Sleep(after)
-		_ = c.Process.Kill()
-		if err := c.Wait(); err == nil {
-			t.Error("the demo ended before it was killed: the instants are too late to prove anything")
-		} else if c.ProcessState.Exited() {
-			t.Fatalf("%v after %q the demo had failed on its own: %v\n%s", after, phase, err, errs)
-		}
-		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		t.Logf("killed %v after %q: %s", after, phase, lines[len(lines)-1])
-	}
-	c := command(t, args...)
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("the last run: %v\n%s\n%s", err, out, errs.String())
-	}
-	var r demo.Report
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatal(err)
-	}
-	t.Log("\n" + errs.String())
-	judge(t, &r, records)
-	for _, in := range r.Inputs {
-		t.Logf("%s: %d records, %d of them from before the last kill", filepath.Base(in.File), in.Records, in.Already)
-	}
-	t.Logf("%+v", r.Work)
 }
 
 // watched is a buffer that tells when a text is written to it.

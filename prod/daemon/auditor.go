@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"nova/core"
 	"nova/core/duty"
@@ -113,7 +115,7 @@ const dateTolerance = core.Ms(1500)
 // disagree by more than the allowed skew, because every grace is measured by the
 // former (gap 11, C7).
 func (c *Cluster) byHonestClock(meta exec.Metastore) (map[core.Store]exec.ObjectStore, exec.Metastore) {
-	h := honest{skew: c.s3.Skew, most: c.Dials.Skew + dateTolerance}
+	h := &honest{skew: c.s3.Skew, most: c.Dials.Skew + dateTolerance, ask: c.askClock}
 	if c.Dials.Skew > 2*dateTolerance { // what cannot be read off a date comes out of the allowance
 		h.most = c.Dials.Skew - dateTolerance
 	}
@@ -126,14 +128,40 @@ func (c *Cluster) byHonestClock(meta exec.Metastore) (map[core.Store]exec.Object
 
 // honest compares the process's clock with the stores'.
 type honest struct {
-	skew func() (ahead core.Ms, known bool)
-	most core.Ms
+	skew  func() (ahead core.Ms, known bool)
+	most  core.Ms
+	ask   func(context.Context) // sends the stores a request whose answer shows their clock; nil: nobody does
+	asked atomic.Int64          // when, on the monotonic clock
+}
+
+// askEvery is between two requests that are sent for the clock alone.
+const askEvery = time.Second
+
+// began is where the monotonic clock of the process begins.
+var began = time.Now()
+
+// askClock sends a small request to a store: its answer shows the clock.
+func (c *Cluster) askClock(ctx context.Context) {
+	home := c.Stores.Home(core.Standard)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, _ = c.objects[home].Do(ctx, core.Stat(core.Obj{Store: home, Key: "clock"}), nil) // that the object is absent says as much
 }
 
 // refuses says why something must not be sent. A store whose clock is not known is
 // one whose graces cannot be kept: only a definite answer condemns.
-func (h *honest) refuses(what string, n int) error {
+// Where nothing but refused requests would be sent, none would show that the
+// clocks agree again, or that the one answer that said otherwise was a slow one; so
+// the store is asked, now and then.
+func (h *honest) refuses(ctx context.Context, what string, n int) error {
 	ahead, known := h.skew()
+	if off := !known || ahead > h.most || ahead < -h.most; off && h.ask != nil {
+		now, last := int64(time.Since(began))+1, h.asked.Load()
+		if (last == 0 || now-last >= int64(askEvery)) && h.asked.CompareAndSwap(last, now) {
+			h.ask(ctx)
+			ahead, known = h.skew()
+		}
+	}
 	switch {
 	case !known:
 		return fmt.Errorf("%d %s were not sent: no answer of a store has shown its clock yet, and graces are measured by this process's", n, what)
@@ -146,12 +174,12 @@ func (h *honest) refuses(what string, n int) error {
 // clocked is a store that refuses deletes by a clock that is off.
 type clocked struct {
 	exec.ObjectStore
-	honest
+	*honest
 }
 
 // Delete deletes, unless the clocks disagree.
 func (s *clocked) Delete(ctx context.Context, keys []string) ([]core.Reply, error) {
-	if err := s.refuses("deletes", len(keys)); err != nil {
+	if err := s.refuses(ctx, "deletes", len(keys)); err != nil {
 		replies := make([]core.Reply, len(keys))
 		for i := range replies {
 			replies[i].Outcome = core.Refused
@@ -165,12 +193,12 @@ func (s *clocked) Delete(ctx context.Context, keys []string) ([]core.Reply, erro
 // Reads go on: they show the store's answers, and with them its clock.
 type clockedMeta struct {
 	exec.Metastore
-	honest
+	*honest
 }
 
 // Txn applies a transaction, unless the clocks disagree.
 func (m *clockedMeta) Txn(ctx context.Context, ws []core.Write) (core.Reply, error) {
-	if err := m.refuses("transactions", 1); err != nil {
+	if err := m.refuses(ctx, "transactions", 1); err != nil {
 		return core.Reply{Outcome: core.Refused}, err
 	}
 	return m.Metastore.Txn(ctx, ws)

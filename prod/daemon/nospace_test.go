@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"nova/core"
@@ -39,7 +41,7 @@ func TestOutOfSpace(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	n := &outOfSpace{t: t, ctx: ctx, stack: stack}
 	n.c = n.open()
@@ -218,6 +220,9 @@ func (n *outOfSpace) fillUp() {
 			ws, bytes = append(ws, core.Put(keys.Ref(n.gone, row.End-1), v)), bytes+len(v)
 		}
 		r, err := m.Txn(n.ctx, ws)
+		for try := 0; r.Outcome == core.Unknown && try < 20; try++ { // a busy machine: the same rows again
+			r, err = m.Txn(n.ctx, ws)
+		}
 		if r.Outcome == core.NoSpace {
 			break
 		}
@@ -239,14 +244,21 @@ func (n *outOfSpace) refused() bool {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	r, _ := m.Txn(n.ctx, []core.Write{core.If(core.Mark{Key: "probe", Rev: 1}), core.Put("probe", "x")})
-	return r.Outcome == core.NoSpace
+	for {
+		r, err := m.Txn(n.ctx, []core.Write{core.If(core.Mark{Key: "probe", Rev: 1}), core.Put("probe", "x")})
+		if r.Outcome != core.Unknown {
+			return r.Outcome == core.NoSpace
+		}
+		if n.ctx.Err() != nil {
+			n.t.Fatal(err)
+		}
+	}
 }
 
 // compacted reports whether the first revisions can no longer be read.
 func (n *outOfSpace) compacted() bool {
 	_, err := n.stack.Client().Get(n.ctx, "nova/", clientv3.WithRev(2), clientv3.WithCountOnly())
-	return err != nil
+	return errors.Is(err, rpctypes.ErrCompacted)
 }
 
 // repair is what the operator does.
@@ -299,17 +311,33 @@ func (n *outOfSpace) audit(what string, done func() bool, only ...keys.Queue) {
 	}
 }
 
+// until waits for something, for as long as rows change: how fast they do is the
+// machine's affair.
 func (n *outOfSpace) until(what string, done func() bool) {
 	n.t.Helper()
-	began := time.Now()
+	began, moved, rev := time.Now(), time.Now(), int64(0)
 	for !done() {
-		if n.ctx.Err() != nil || time.Since(began) > 45*time.Second {
+		if r := n.revision(); r != rev {
+			moved, rev = time.Now(), r
+		}
+		if n.ctx.Err() != nil || time.Since(moved) > stuckAfter {
 			all, _ := n.c.Markers(context.Background())
-			n.t.Fatalf("%s: not within %v; markers: %v", what, time.Since(began), all)
+			n.t.Fatalf("%s: not within %v, and nothing has changed for %v; markers: %v", what, time.Since(began), time.Since(moved), all)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	n.t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond))
+}
+
+// stuckAfter is several read grace periods and longest backoffs.
+const stuckAfter = time.Minute
+
+func (n *outOfSpace) revision() int64 {
+	r, err := n.stack.Client().Get(n.ctx, "none")
+	if err != nil {
+		return 0
+	}
+	return r.Header.Revision
 }
 
 // count is how many rows there are.

@@ -199,7 +199,7 @@ func TestNothingIsDeletedByAClockThatIsOff(t *testing.T) {
 	under := &counted{}
 	ahead := core.Ms(0)
 	known := false
-	s := &clocked{ObjectStore: under, honest: honest{skew: func() (core.Ms, bool) { return ahead, known }, most: 100}}
+	s := &clocked{ObjectStore: under, honest: &honest{skew: func() (core.Ms, bool) { return ahead, known }, most: 100}}
 	for _, c := range []struct {
 		ahead core.Ms
 		known bool
