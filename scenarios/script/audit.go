@@ -14,32 +14,38 @@ import (
 	"nova/sim"
 )
 
-// onePass is a root machine that runs one pass of a duty's drain.
-func onePass[M any](q keys.Queue, run duty.Run[M]) func(e *core.Env) core.Machine {
+// drainOf is a root machine that runs a duty's drain: one pass of it, or for ever.
+func drainOf[M any](q keys.Queue, run duty.Run[M], forever bool) func(e *core.Env) core.Machine {
 	return func(e *core.Env) core.Machine {
 		d := &duty.Drain[M]{}
-		return root(func(t core.Turn) bool { return d.Pass(t, e, q, run) })
+		return root(func(t core.Turn) bool {
+			if forever {
+				d.Step(t, e, q, run)
+				return false
+			}
+			return d.Pass(t, e, q, run)
+		})
 	}
 }
 
-func passOf(q keys.Queue) func(e *core.Env) core.Machine {
+func drains(q keys.Queue, forever bool) func(e *core.Env) core.Machine {
 	switch q {
 	case keys.Teardown:
-		return onePass(q, (*duty.Teardown).Step)
+		return drainOf(q, (*duty.Teardown).Step, forever)
 	case keys.Settle:
-		return onePass(q, (*duty.Settle).Step)
+		return drainOf(q, (*duty.Settle).Step, forever)
 	case keys.Retention:
-		return onePass(q, (*duty.Retention).Step)
+		return drainOf(q, (*duty.Retention).Step, forever)
 	case keys.Reap:
-		return onePass(q, (*duty.ReapCheck).Step)
+		return drainOf(q, (*duty.ReapCheck).Step, forever)
 	case keys.TrimCheck:
-		return onePass(q, (*duty.TrimCheck).Step)
+		return drainOf(q, (*duty.TrimCheck).Step, forever)
 	case keys.Denorm:
-		return onePass(q, (*duty.Era).Step)
+		return drainOf(q, (*duty.Era).Step, forever)
 	case keys.GC:
-		return onePass(q, (*duty.GCRewrite).Step)
+		return drainOf(q, (*duty.GCRewrite).Step, forever)
 	}
-	return onePass(keys.Orphan, (*duty.Orphan).Step)
+	return drainOf(keys.Orphan, (*duty.Orphan).Step, forever)
 }
 
 func queueOf(name string) (keys.Queue, error) {
@@ -56,7 +62,26 @@ func (s *Script) pass1(q keys.Queue, name string, skew core.Ms) (*proc, error) {
 	if name == "" {
 		name = q.String()
 	}
-	return s.start(name, skew, passOf(q))
+	return s.start(name, skew, drains(q, false))
+}
+
+// drain runs a duty's drain, until it waits: a pass, and then the look at what is
+// dated further ahead than it can honestly be.
+func (s *Script) drain(q keys.Queue, name string, skew core.Ms, rs []*rule) error {
+	if name == "" {
+		name = q.String()
+	}
+	p, err := s.start(name, skew, drains(q, true))
+	if err != nil {
+		return err
+	}
+	s.run(rs, p)
+	s.report(p, rs)
+	if !p.ended {
+		s.end(p, false)
+		s.printf("%s waits, and is stopped", p.name)
+	}
+	return nil
 }
 
 // report says how far a process has come, and holds the rules to having struck.

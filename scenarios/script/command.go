@@ -144,6 +144,14 @@ func (s *Script) standing(line string) error {
 }
 
 func (s *Script) verbs(cmd string, w *words, rs []*rule) error {
+	if cmd == "star" || cmd == "delete" {
+		clock, err := w.time("clock")
+		if err != nil {
+			return err
+		}
+		s.skew = clock
+		defer func() { s.skew = 0 }()
+	}
 	switch cmd {
 	case "star":
 		return s.star(w.at(0), classOf(w.flag("express")), rs)
@@ -160,7 +168,11 @@ func (s *Script) verbs(cmd string, w *words, rs []*rule) error {
 		}
 		return s.open(w.at(0), st, rs)
 	case "append":
-		return s.append(w.at(0), w.plain[min(1, len(w.plain)):], rs)
+		dated, err := w.time("dated")
+		if err != nil {
+			return err
+		}
+		return s.append(w.at(0), w.plain[min(1, len(w.plain)):], dated, rs)
 	case "close":
 		return s.close(w.at(0), rs)
 	case "trim":
@@ -187,7 +199,7 @@ func (s *Script) verbs(cmd string, w *words, rs []*rule) error {
 		return s.fetch(w.at(0), rs)
 	case "verify":
 		return s.verify()
-	case "run", "start":
+	case "run", "start", "drain":
 		return s.audit(cmd, w, rs)
 	case "round":
 		s.round()
@@ -228,7 +240,11 @@ func (s *Script) audit(cmd string, w *words, rs []*rule) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.pass1(q, w.text("as"), skew)
+	name := w.text("as")
+	if cmd == "drain" {
+		return s.drain(q, name, skew, rs)
+	}
+	p, err := s.pass1(q, name, skew)
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,13 @@
 //
 // # Who serves
 //
-//	star NAME [express]                   start a star
+//	star NAME [express] [clock=10m]       start a star; its clock is so far ahead
 //	create B/N [express] [age=10m]        create a stream
 //	open STAR B/N                         lead it
 //	append STAR B/N 3x40 [B/M 1x20 ...]   one slot: 3 records in 40 bytes, ...
+//	  [dated=10m]                         the client dates them so far ahead
 //	close STAR
-//	trim B/N 7;  policy B/N 10m;  delete B/N
+//	trim B/N 7;  policy B/N 10m;  delete B/N [clock=10m]
 //	read NAME B/N [from=7];  fetch NAME   make a read plan; use it
 //	verify                                read every stream back, and compare
 //
@@ -34,6 +35,7 @@
 //
 //	run QUEUE [as=NAME] [clock=10m]       one pass of a duty's drain
 //	start QUEUE [as=NAME] [clock=10m]     the same, but nothing lands yet
+//	drain QUEUE [as=NAME] [clock=10m]     a drain, until it waits: a pass, and a look at what is dated far ahead
 //	round                                 one pass of each duty, in a fixed order
 //	converge                              passes of all duties, and time, until nothing is left but clocks
 //	still [passes=50]                     as many more passes, which must write nothing

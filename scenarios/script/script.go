@@ -45,6 +45,7 @@ type Script struct {
 
 	out     strings.Builder
 	said    core.Ms // the last time that the output names
+	skew    core.Ms // how far the clock of the next process is ahead
 	silent  bool    // inside of a setup
 	verbose bool    // reads are printed, too
 	brief   bool    // of what lands only objects and uploads are printed

@@ -66,7 +66,7 @@ func (r root) Step(t core.Turn) bool { return r(t) }
 
 // star starts a star.
 func (s *Script) star(name string, class core.Class, rs []*rule) error {
-	p, err := s.start(name, 0, func(e *core.Env) core.Machine {
+	p, err := s.start(name, s.skew, func(e *core.Env) core.Machine {
 		m := &serve.Star{Name: name, Class: class}
 		return root(func(t core.Turn) bool { return m.Step(t, e) })
 	})
@@ -103,11 +103,16 @@ func (s *Script) ask(name string, r serve.Request, a *ask) (*proc, error) {
 	return p, nil
 }
 
-// append sends a star one slot's records: pairs of an address and "3x40".
-func (s *Script) append(name string, what []string, rs []*rule) error {
+// append sends a star one slot's records: pairs of an address and "3x40", dated so
+// far ahead.
+func (s *Script) append(name string, what []string, dated core.Ms, rs []*rule) error {
 	r, a, err := s.slot(what)
 	if err != nil {
 		return err
+	}
+	for i := range r.Chunks {
+		r.Chunks[i].Oldest += dated
+		r.Chunks[i].Newest += dated
 	}
 	return s.request(name, r, a, rs)
 }
@@ -183,7 +188,7 @@ func (s *Script) acknowledged(p *proc, c *chunk, first uint64) {
 
 // verb runs one request of a client that is a process of its own.
 func (s *Script) verb(name string, rs []*rule, step func(t core.Turn, e *core.Env) core.Verdict, say func() string) error {
-	p, err := s.start(name, 0, func(e *core.Env) core.Machine {
+	p, err := s.start(name, s.skew, func(e *core.Env) core.Machine {
 		return root(func(t core.Turn) bool {
 			v := step(t, e)
 			if v == core.Again {

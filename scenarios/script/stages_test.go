@@ -390,7 +390,7 @@ func leads(streams ...string) func(s *Script) error {
 			}
 			s.tick(s.now + again)
 			before := st.acked
-			if err := s.append("last", []string{at, "1x10"}, nil); err != nil {
+			if err := s.append("last", []string{at, "1x10"}, 0, nil); err != nil {
 				return err
 			}
 			if s.tick(s.now + again); st.acked <= before && s.err == nil {
