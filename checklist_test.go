@@ -74,6 +74,9 @@ func readSymbols(t *testing.T) symbols {
 		if strings.HasSuffix(file, "_test.go") {
 			into = s.tests
 		}
+		if pkg == "." {
+			pkg = "nova"
+		}
 		for _, d := range f.Decls {
 			declare(into, pkg, d)
 		}
