@@ -3,6 +3,8 @@
 package golden_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,11 +12,51 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"nova/core/law"
+	"nova/faults"
 	"nova/scenarios/script"
 )
 
 // TestCrashTable plays one script for each row of the specification's crash table.
 func TestCrashTable(t *testing.T) { play(t, "crash-*.txt") }
+
+// TestEveryRowOfTheCrashTableHasItsScript: crash-NN tells row NN, and there are no others.
+func TestEveryRowOfTheCrashTableHasItsScript(t *testing.T) {
+	all, err := filepath.Glob("crash-*.txt")
+	if err != nil || len(all) != len(faults.Table) {
+		t.Errorf("%d scripts for %d rows, %v", len(all), len(faults.Table), err)
+	}
+	for i := range faults.Table {
+		row := &faults.Table[i]
+		files, err := filepath.Glob(fmt.Sprintf("crash-%02d-*.txt", i+1))
+		if err != nil || len(files) != 1 {
+			t.Errorf("row %d (%s): %d scripts, %v", i+1, row.Name, len(files), err)
+			continue
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := fmt.Sprintf("# Crash table, row %d: ", i+1); !strings.HasPrefix(string(text), head) {
+			t.Errorf("%s does not begin with %q", files[0], head)
+		}
+		if !cutsSomebody(string(text)) {
+			t.Errorf("%s (%s) cuts nobody", files[0], row.Name)
+		}
+	}
+}
+
+// cutsSomebody reports whether a script cuts a process, by a rule or by hand, or loses
+// its reply.
+func cutsSomebody(text string) bool {
+	for line := range strings.Lines(text) {
+		for _, verb := range []string{"cut ", "lose", "#2 cut ", "answer "} {
+			if strings.HasPrefix(line, verb) || strings.HasPrefix(line, "always "+verb) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // TestDuties plays the ordinary life of each duty.
 func TestDuties(t *testing.T) { play(t, "duty-*.txt") }
