@@ -3,8 +3,11 @@ package explore
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
+
+	"nova/faults/boundaries"
 )
 
 // Options says how to search a world.
@@ -31,6 +34,7 @@ type Result struct {
 	Breach   *Breach  // nil: every law holds
 	Trace    []string // how it is reached
 	Judged   [law10]int64
+	Points   []string         // places of the source at which effects were emitted: each was cut in every way, if the world may be cut
 	Notes    map[string]int64 // what the machines did, by name: on how many distinct steps
 }
 
@@ -163,6 +167,12 @@ func search(w *World, o Options, p *prints) *Result {
 func (x *tables) sum(r *Result) {
 	r.Procs, r.Worlds, r.Ops, r.Instants = len(x.procs.all), len(x.raws.all), len(x.ops.all), len(x.times)
 	r.Judged = x.judged
+	for i := range x.bounds {
+		if i >= 0 {
+			r.Points = append(r.Points, boundaries.All()[i].Name)
+		}
+	}
+	slices.Sort(r.Points)
 	r.Notes = map[string]int64{}
 	for k, n := range x.notes {
 		r.Notes[k.String()] = n

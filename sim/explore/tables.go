@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"nova/core"
+	"nova/faults/boundaries"
 	"nova/plain"
 	"nova/sim/world"
 )
@@ -77,6 +78,7 @@ type tables struct {
 	found    *Breach
 	notes    map[core.NoteKind]int64
 	kinds    [core.Kinds]bool
+	bounds   map[int]bool // boundaries of the source that effects were emitted at
 	judged   [law10]int64
 	newSteps int64 // steps and landings that were met for the first time
 }
@@ -90,7 +92,8 @@ var (
 )
 
 func newTables(w *World, p *prints) *tables {
-	x := &tables{of: w, prints: p, timeIDs: map[core.Ms]uint16{}, starts: map[uint64]uint32{}, envs: map[[2]uint8]*core.Env{}, notes: map[core.NoteKind]int64{}}
+	x := &tables{of: w, prints: p, timeIDs: map[core.Ms]uint16{}, starts: map[uint64]uint32{}, envs: map[[2]uint8]*core.Env{}, notes: map[core.NoteKind]int64{}, bounds: map[int]bool{}}
+	x.exchange.Where = boundaries.Emitted
 	x.ok = x.reply(core.Reply{})
 	x.unknown = x.reply(core.Reply{Outcome: core.Unknown})
 	x.sets.id(nil, func() []ghost { return nil })
@@ -257,6 +260,9 @@ func (x *tables) turn(p *proc, t core.Turn) {
 	}
 	for i := range x.exchange.Notes {
 		x.notes[x.exchange.Notes[i].Kind] += x.exchange.Notes[i].N
+	}
+	for _, pc := range x.exchange.Sites {
+		x.bounds[boundaries.At(pc)] = true
 	}
 	for i := range x.exchange.Out {
 		e := &x.exchange.Out[i]

@@ -53,12 +53,14 @@ func run(args []string, out, errs io.Writer) int {
 		return seeds(args[1:], out, errs)
 	case len(args) > 0 && args[0] == "mutants":
 		return mutants(args[1:], out, errs)
+	case len(args) > 0 && args[0] == "explore":
+		return searched(args[1:], out, errs)
 	case len(args) > 0 && args[0] == "replay":
 		return replay(args[1:], out, errs)
 	case len(args) > 0 && args[0] == "shrink":
 		return shrunk(args[1:], out, errs)
 	}
-	fmt.Fprintln(errs, "usage: novasim run|replay|shrink|mutants [flags]")
+	fmt.Fprintln(errs, "usage: novasim run|explore|replay|shrink|mutants [flags]")
 	return 2
 }
 
@@ -72,6 +74,9 @@ func mutants(args []string, out, errs io.Writer) int {
 	fs.Uint64Var(&o.From, "from", 0, "the first seed")
 	fs.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: the default)")
 	only := fs.String("only", "", "names, with commas between (default: all)")
+	table := fs.String("strategies", "", "print how long each strategy takes to find each bug: all, or of seeds,random,pct,guided,exhaustive")
+	repeat := fs.Int("repeat", 3, "with -strategies: how often")
+	budget := fs.Duration("budget", 0, "with -strategies: processor time of one search of the small worlds (default 10s)")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -80,7 +85,16 @@ func mutants(args []string, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := faults.Mutants(ctx, o, out)
+	var err error
+	if *table == "" {
+		err = faults.Mutants(ctx, o, out)
+	} else {
+		so := faults.StrategiesOptions{MutantsOptions: o, Repeat: *repeat, Budget: *budget}
+		if *table != "all" {
+			so.Strategies = strings.Split(*table, ",")
+		}
+		err = faults.Strategies(ctx, so, out)
+	}
 	switch {
 	case errors.Is(err, faults.ErrMutants):
 		fmt.Fprintln(errs, "novasim:", err)
