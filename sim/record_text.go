@@ -258,13 +258,18 @@ func (r *Record) head(key, val string) (err error) {
 	return err
 }
 
+// noChoice is the error of a line that is none.
+type noChoice []string
+
+func (w noChoice) Error() string { return fmt.Sprintf("%q is no choice", strings.Join(w, " ")) }
+
 func parseLine(w []string) (l *Line, err error) {
 	l = &Line{}
 	at, err := strconv.ParseInt(w[0], 10, 64)
 	if l.At = core.Ms(at); err != nil || at < 0 || at > 1<<40 {
 		return nil, fmt.Errorf("%q is no time", w[0])
 	}
-	bad := fmt.Errorf("%q is no choice", strings.Join(w, " "))
+	bad := noChoice(w)
 	if len(w) < 2 {
 		return nil, bad
 	}

@@ -160,7 +160,12 @@ func (d *Data) facts(rec *sim.Record, x *sim.Replayed) {
 	r := x.Report
 	add("faults", rec.Plan.String())
 	add("run", fmt.Sprintf("%d effects, %d changes, %d ms of its own time", r.Count.Effects, r.Count.Changes, r.Virtual))
-	add("replay", x.Says())
+	says, _, _ := strings.Cut(x.Says(), ": ")
+	add("replay", says)
+	if r.Fit != nil {
+		fit, _, _ := strings.Cut(r.Fit.String(), "\n")
+		add("fit", fit)
+	}
 	add("source", strings.TrimSpace(rec.Commit+" "+rec.Go))
 }
 
@@ -250,11 +255,10 @@ type lanes struct {
 	d     *Data
 	at    map[string]int // of actors
 	procs map[string]int // lanes of processes
-	ended map[string]bool
 }
 
 func newLanes(d *Data) *lanes {
-	l := &lanes{d, map[string]int{}, map[string]int{}, map[string]bool{}}
+	l := &lanes{d, map[string]int{}, map[string]int{}}
 	l.d.Lanes = append(l.d.Lanes, Lane{Name: "world", Role: "world"})
 	return l
 }
@@ -265,18 +269,15 @@ func (l *lanes) of(e *sim.Event, k int) int {
 	}
 	at, ok := l.procs[e.Proc]
 	if !ok {
-		at = l.begin(e.Proc, k)
+		at = l.begin(e.Proc, e.What, k)
 	}
 	lane := &l.d.Lanes[at]
 	for i := len(lane.Life) - 1; i >= 0; i-- {
 		if f := &lane.Life[i]; f.Name == e.Proc {
 			if e.What == "cut" || e.What == "ended" {
 				f.To, f.Cut = k, e.What == "cut"
-			} else if f.To < 0 || !f.Cut && k > f.To && lane.Role == "client" {
-				f.To = -1
-				if lane.Role == "client" {
-					f.To = k
-				}
+			} else if !f.Cut && f.To >= 0 {
+				f.To = k // a client is there while it does something
 			}
 			break
 		}
@@ -285,7 +286,7 @@ func (l *lanes) of(e *sim.Event, k int) int {
 }
 
 // begin finds a process its lane.
-func (l *lanes) begin(proc string, k int) int {
+func (l *lanes) begin(proc, what string, k int) int {
 	actor, _, _ := strings.Cut(proc, "#")
 	role, _, _ := strings.Cut(actor, "-")
 	at, ok := -1, false
@@ -306,7 +307,7 @@ func (l *lanes) begin(proc string, k int) int {
 		l.at[actor] = at
 	}
 	to := -1
-	if role == "client" {
+	if role == "client" || what == "late" { // of one that is gone, what it sent lands still
 		to = k
 	}
 	l.d.Lanes[at].Life = append(l.d.Lanes[at].Life, Life{proc, k, to, false})

@@ -139,7 +139,7 @@ function drawObjects() {
     let edge = o.from; const end = o.to < 0 ? N : o.to;
     for (const [f, t] of [...spans].sort((p, q) => p[0] - q[0])) { if (f > edge && edge < end) bare(c, edge, Math.min(f, end), y); edge = Math.max(edge, t); }
     if (edge < end) bare(c, edge, end, y);
-    for (const [f, t, ref] of spans) { c.fillStyle = ref ? colors.ref : colors.watch; const p = x(at(f)); c.fillRect(p, y + (ref ? 3 : 7), Math.max(1.5, x(at(t)) - p), 3); }
+    for (const [wf, wt, ref] of spans) { const f = Math.max(wf, o.from), t = Math.min(wt, end); if (f >= t) continue; c.fillStyle = ref ? colors.ref : colors.watch; const p = x(at(f)); c.fillRect(p, y + (ref ? 3 : 7), Math.max(1.5, x(at(t)) - p), 3); }
   });
   c.restore();
   c.textBaseline = "middle"; c.textAlign = "left"; c.font = "10.5px ui-monospace, Menlo, Consolas, monospace";
@@ -269,4 +269,4 @@ $("out").onclick = () => zoom(2);
 $("end").onclick = toEnd;
 addEventListener("resize", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-if (N) { D.breach ? toEnd() : set(0, Math.min(N, 400)); if (D.breach) pick(Math.max(0, D.breach.event - 1)); }
+if (N) { D.breach ? toEnd() : set(0, Math.min(N, 400)); if (D.breach) { const b = D.breach.event; let i = [b + 1, b + 2, b - 1, b].find(k => D.events[k] && D.events[k].changes); pick(i === undefined ? b : i); } }

@@ -95,6 +95,7 @@ func Tell(all []*sim.Event, b *sim.Breach) *Story {
 	if last >= 0 {
 		s.reads(all, last, add)
 	}
+	s.fade(all, told)
 	slices.SortStableFunc(told, func(a, b Told) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(b.weight, a.weight))
 	})
@@ -105,6 +106,37 @@ func Tell(all []*sim.Event, b *sim.Breach) *Story {
 	s.Events = heaviest(told, Most)
 	s.Left = len(told) - len(s.Events)
 	return s
+}
+
+// fade makes little of faults that struck nothing near the things, where there are
+// many: a run that is not shrunk is full of them.
+func (s *Story) fade(all []*sim.Event, told []Told) {
+	faults := 0
+	for i := range told {
+		if told[i].weight >= 85 && told[i].weight <= 90 {
+			faults++
+		}
+	}
+	if faults <= Most/2 {
+		return
+	}
+	for i := range told {
+		e := all[told[i].order]
+		if told[i].weight < 85 || told[i].weight > 90 {
+			continue
+		}
+		near := false
+		for k := range s.Things {
+			t := &s.Things[k]
+			if e.Op != nil {
+				rel, _ := t.Row(sim.KeyOf(e.Op), "")
+				near = near || rel > Near || e.Op.IsStore() && e.Op.Key == t.Key
+			}
+		}
+		if !near {
+			told[i].weight = 35
+		}
+	}
 }
 
 // heaviest keeps n, the heaviest, and of equals the latest; in order.
@@ -119,7 +151,7 @@ func heaviest(told []Told, n int) []Told {
 }
 
 var (
-	keyIn  = regexp.MustCompile(`\b(?:(?:std|exp)-[a-z]/)?(?:data|chain|ref|due|sched|park|stream|writer|trim)/[^\s,:()]+`)
+	keyIn  = regexp.MustCompile(`\b(?:(?:std|exp)-[a-z]/)?(?:data|chain|ref|due|sched|park|stream|writer|trim)/[^\s,:()?]+`)
 	blobIn = regexp.MustCompile(`\bblob (\d+)`)
 	ofIn   = regexp.MustCompile(`\bstream (\d+)`)
 	store  = regexp.MustCompile(`^(?:std|exp)-[a-z]/`)
@@ -209,6 +241,17 @@ func (s *Story) changes(e *sim.Event) (best *Told) {
 	if best == nil {
 		return nil
 	}
+	// A marker that goes for another that comes later is no loss.
+	if again := strings.TrimSuffix(best.Why, " watches it no longer"); again != best.Why && best.weight == 70 {
+		for i := range e.Changes {
+			for k := range s.Things {
+				c := &e.Changes[i]
+				if rel, what := s.Things[k].Row(c.Key, c.Val); rel == Watches && what == again && c.Kind == world.RowPut {
+					best.Verb, best.Object, best.Why, best.weight = "puts", Short(c.Key), again+" will come again", 30
+				}
+			}
+		}
+	}
 	switch {
 	case e.Reply != nil:
 		best.Outcome = e.Reply.Outcome.String()
@@ -226,6 +269,10 @@ func (s *Story) change(t *Thing, c *world.Change) *Told {
 	switch c.Kind {
 	case world.ObjectPut, world.ObjectDel, world.UploadPut, world.UploadGone:
 		if c.Key != t.Key {
+			if first, end, ok := t.records(c); ok {
+				x.Verb, x.Why, x.weight, x.bare = "writes", fmt.Sprintf("records [%d, %d) of stream %d", first, end, t.stream), 65, c.Key
+				return x
+			}
 			return nil
 		}
 		x.weight, x.bare = 80, c.Key
@@ -272,6 +319,27 @@ func (s *Story) change(t *Thing, c *world.Change) *Told {
 		return nil
 	}
 	return x
+}
+
+// records says which records of the stream that the thing is about an object that
+// was just written brings.
+func (t *Thing) records(c *world.Change) (first, end uint64, ok bool) {
+	if c.Kind != world.ObjectPut || !t.row || t.stream == 0 {
+		return 0, 0, false
+	}
+	tail, err := format.ParseTail(c.Object.Tail(c.Object.Size()), c.Object.Size())
+	if err != nil {
+		return 0, 0, false
+	}
+	for i := range tail.Footer.Len() {
+		if k := tail.Footer.At(i); k.Stream == t.stream {
+			if !ok {
+				first = k.First
+			}
+			end, ok = k.End(), true
+		}
+	}
+	return first, end, ok
 }
 
 // reads adds the reads on which the last write was decided: the last of each kind

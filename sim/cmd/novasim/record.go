@@ -29,12 +29,13 @@ func replay(args []string, out, errs io.Writer) int {
 	fs := flag.NewFlagSet("novasim replay", flag.ContinueOnError)
 	fs.SetOutput(errs)
 	log := fs.Bool("log", false, "print every event")
+	tell := fs.Bool("story", false, "tell the story of the breach")
 	page := fs.String("html", "", "write the run as a page")
 	if fs.Parse(args) != nil {
 		return 2
 	}
 	if fs.NArg() != 1 {
-		fmt.Fprintln(errs, "usage: novasim replay [-log] [-html PAGE] FILE")
+		fmt.Fprintln(errs, "usage: novasim replay [-log] [-story] [-html PAGE] FILE")
 		return 2
 	}
 	if *page != "" {
@@ -50,7 +51,16 @@ func replay(args []string, out, errs io.Writer) int {
 	if *log {
 		events = out
 	}
-	return codeOf(story.Replay(out, events, fs.Arg(0), sim.Nova), errs)
+	err := story.Replay(out, events, fs.Arg(0), sim.Nova)
+	if *tell && errors.Is(err, story.ErrBroken) {
+		fmt.Fprintln(out)
+		if rec, err := sim.ReadRecord(fs.Arg(0)); err != nil {
+			return codeOf(err, errs)
+		} else if err := story.Print(out, rec, sim.Nova); err != nil {
+			return codeOf(err, errs)
+		}
+	}
+	return codeOf(err, errs)
 }
 
 // shrunk minimises a record's file, and prints its story: it exits 1 if the law

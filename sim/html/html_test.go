@@ -1,0 +1,154 @@
+package html_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"nova/sim"
+	"nova/sim/html"
+)
+
+// island is the data of a page, parsed.
+func island(t *testing.T, page []byte) *html.Data {
+	t.Helper()
+	m := regexp.MustCompile(`(?s)<script id="data" type="application/json">(.*?)</script>`).FindSubmatch(page)
+	if m == nil {
+		t.Fatal("the page has no data")
+	}
+	d := &html.Data{}
+	dec := json.NewDecoder(bytes.NewReader(m[1]))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// states follows the states of a process through the page's changes, as its script
+// does.
+func states(d *html.Data, proc string) (out []string) {
+	var now []uint16 // a script's texts count these
+	for i := range d.Events {
+		e := &d.Events[i]
+		if e.Proc != proc || e.State == nil {
+			continue
+		}
+		if e.Before != "" {
+			now = utf16.Encode([]rune(e.Before))
+		}
+		now = slices.Concat(now[:e.State.Front], utf16.Encode([]rune(e.State.Text)), now[len(now)-e.State.Back:])
+		out = append(out, string(utf16.Decode(now)))
+	}
+	return out
+}
+
+func TestPage(t *testing.T) {
+	rec := sim.Recorded(sim.Config{Seed: 11, Effects: 1200, Scene: sim.Nova}).Record
+	path := filepath.Join(t.TempDir(), "run.html")
+	if err := html.Write(path, rec, sim.Nova); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One file that needs nothing else.
+	if bad := regexp.MustCompile(`(?i)(src|href)\s*=|https?://|@import|url\(`).Find(page); bad != nil {
+		t.Errorf("the page refers to something: %q", bad)
+	}
+	if len(page) > 16<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	d := island(t, page)
+	if len(d.Events) == 0 || len(d.Events) > html.MostEvents || len(d.Objects) == 0 || len(d.Objects) > html.MostObjects || d.Window == "" || d.Breach != nil {
+		t.Fatalf("%d events, %d objects, window %q, breach %v", len(d.Events), len(d.Objects), d.Window, d.Breach)
+	}
+	seen := map[string]bool{}
+	for i := range d.Events {
+		e := &d.Events[i]
+		seen[e.What] = true
+		if e.Lane < 0 || e.Lane >= len(d.Lanes) {
+			t.Fatalf("event %d is in lane %d of %d", i, e.Lane, len(d.Lanes))
+		}
+	}
+	for _, what := range []string{"land", "reply", "ask", "start", "calm"} {
+		if !seen[what] && len(d.Events) < html.MostEvents {
+			t.Errorf("no event %q", what)
+		}
+	}
+	watched := 0
+	for _, o := range d.Objects {
+		watched += len(o.Watched)
+		if o.To >= 0 && o.To < o.From {
+			t.Errorf("%s goes before it comes", o.Key)
+		}
+	}
+	if watched == 0 {
+		t.Error("nothing watches anything")
+	}
+	if len(d.Laws) != 10 {
+		t.Errorf("%d laws", len(d.Laws))
+	}
+}
+
+// The states that the page's changes make are those that the processes had.
+func TestPageStates(t *testing.T) {
+	rec := sim.Recorded(sim.Config{Seed: 12, Effects: 400, Scene: sim.Nova}).Record
+	var all []*sim.Event
+	sim.Watched(rec, sim.Nova, nil, func(e *sim.Event) { all = append(all, e) }, true)
+	d := html.Make(rec, sim.Nova)
+	procs := map[string][]string{}
+	for i, e := range all {
+		if i < len(d.Events) && e.After != "" {
+			procs[e.Proc] = append(procs[e.Proc], e.After)
+		}
+	}
+	n := 0
+	for proc, want := range procs {
+		got := states(d, proc)
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: %d states, want %d", proc, len(got), len(want))
+		}
+		n += len(got)
+	}
+	if n < 200 {
+		t.Errorf("%d states", n)
+	}
+}
+
+// A breach is shown with its story, and its objects first.
+func TestPageOfABreach(t *testing.T) {
+	c := sim.Config{Seed: 13, Effects: 900, Scene: func(s *sim.Sim) {
+		sim.Nova(s)
+		s.After(2500, func() { breaks(s) })
+	}}
+	rec := sim.Recorded(c).Record
+	if rec.Breach == nil {
+		t.Fatal("it breaks no law")
+	}
+	d := html.Make(rec, c.Scene)
+	if d.Breach == nil || d.Events[d.Breach.Event].What != "BREACH" || len(d.Story) == 0 || len(d.Story) > 20 {
+		t.Fatalf("breach %v, story %q", d.Breach, d.Story)
+	}
+	if len(d.Objects) == 0 || !d.Objects[0].Named || !strings.Contains(d.Breach.What, d.Objects[0].Key) {
+		t.Errorf("the first object is not the one that the breach names: %q", d.Breach.What)
+	}
+}
+
+// breaks says of some object that it broke a law.
+func breaks(s *sim.Sim) {
+	for _, b := range s.W.Buckets() {
+		for i := range b.Len() {
+			s.Breach(sim.LawWatched, "%s:%s: a test says so", b.Name, b.Object(i).Key)
+			return
+		}
+	}
+	s.After(100, func() { breaks(s) })
+}
