@@ -126,7 +126,7 @@ func (j *Journal) Begin(b transcript.Begin, state any) *Process {
 	j.roots++
 	b.Root = j.roots
 	j.mu.Unlock()
-	p := &Process{j: j, begin: b, state: state, pending: map[core.Path]core.Op{}, epoch: j.epoch.Load()}
+	p := &Process{j: j, begin: b, state: state, pending: map[core.Path]*core.Op{}, epoch: j.epoch.Load()}
 	p.lost = !j.record(&transcript.Record{Kind: transcript.KBegin, Begin: b})
 	return p
 }

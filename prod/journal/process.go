@@ -20,10 +20,11 @@ type Process struct {
 
 	n       uint64 // its turns
 	now     core.Ms
-	pending map[core.Path]core.Op
-	epoch   uint64 // in which its state stands
-	lost    bool   // turns of it were left out since then
-	size    int    // of its state when it was last written
+	pending map[core.Path]*core.Op
+	spare   []*core.Op // to be used again: most machines always have as many in flight
+	epoch   uint64     // in which its state stands
+	lost    bool       // turns of it were left out since then
+	size    int        // of its state when it was last written
 	fell    bool
 	turn    transcript.Turn
 }
@@ -64,11 +65,22 @@ func (p *Process) had(x *core.Exchange, first, done bool, fell string) {
 	*t = transcript.Turn{Root: p.begin.Root, N: p.n, Now: x.Now, First: first, Out: x.Out, Done: done, Panic: fell}
 	if !first {
 		t.At = x.Ev.At
-		t.Reply = transcript.Blank(p.pending[t.At].Kind, x.Ev.Reply)
-		delete(p.pending, t.At)
+		t.Reply = transcript.Blank(core.KReadTail, x.Ev.Reply) // of an effect that nobody knows
+		if op, ok := p.pending[t.At]; ok {
+			t.Reply = transcript.Blank(op.Kind, x.Ev.Reply)
+			p.spare = append(p.spare, op)
+			delete(p.pending, t.At)
+		}
 	}
 	for i := range x.Out {
-		p.pending[x.Out[i].At] = x.Out[i].Op
+		var op *core.Op
+		if n := len(p.spare); n > 0 {
+			op, p.spare = p.spare[n-1], p.spare[:n-1]
+		} else {
+			op = new(core.Op)
+		}
+		*op = x.Out[i].Op
+		p.pending[x.Out[i].At] = op
 	}
 	epoch := p.j.epoch.Load()
 	if !p.j.turn(t) {
@@ -87,7 +99,7 @@ func (p *Process) stand(epoch uint64) {
 	s := transcript.State{Begin: p.begin, N: p.n, Now: p.now, Shape: plain.Shape(p.state), Bytes: string(plain.Append(nil, p.state))}
 	s.Pending = make([]core.Effect, 0, len(p.pending))
 	for at, op := range p.pending {
-		s.Pending = append(s.Pending, core.Effect{At: at, Op: op})
+		s.Pending = append(s.Pending, core.Effect{At: at, Op: *op})
 	}
 	sort.Slice(s.Pending, func(i, k int) bool { return s.Pending[i].At.Less(s.Pending[k].At) })
 	b := transcript.Append(nil, &transcript.Record{Kind: transcript.KState, State: s})
