@@ -17,12 +17,12 @@ type Replayed struct {
 // Replay runs a record again: from its tape, and where that is another run by now,
 // by identity. The log, if not nil, is that of the run which the report is about.
 func Replay(rec *Record, scene func(*Sim), log io.Writer) *Replayed {
-	return Watched(rec, scene, log, nil, false)
+	return Watched(rec, scene, log, nil, nil)
 }
 
-// Watched is Replay with a watcher of that run, and if it wants them, the states of
-// processes.
-func Watched(rec *Record, scene func(*Sim), log io.Writer, watch func(*Event), states bool) *Replayed {
+// Watched is Replay with a watcher of that run, and while it wants them, the states
+// of processes (Config.States).
+func Watched(rec *Record, scene func(*Sim), log io.Writer, watch func(*Event), states *bool) *Replayed {
 	same := func(r *Report) *Replayed {
 		x := &Replayed{Report: r, Identical: r.Sum == rec.Sum}
 		x.Same = r.Breach != nil && rec.Breach != nil && r.Breach.Law == rec.Breach.Law

@@ -26,7 +26,7 @@ type Config struct {
 	Script  *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
 	Record  bool         // make a record of the run
 	Watch   func(*Event) // is told everything that happens; it must change nothing
-	States  bool         // and the states of processes
+	States  *bool        // and the states of processes, while it is true: the watcher may set it
 	Cover   bool         // tell which boundary each effect comes from: Count.Points and Count.Rows
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)

@@ -66,7 +66,7 @@ func (s *Sim) told(p *Proc, what string, at core.Path, op *core.Op, r *core.Repl
 
 // state is a process's state as text, or "" if nobody wants it.
 func (s *Sim) state(p *Proc) string {
-	if s.Watch == nil || !s.States || p.machine == nil {
+	if s.Watch == nil || s.States == nil || !*s.States || p.machine == nil {
 		return ""
 	}
 	if st, ok := p.machine.(Stater); ok {

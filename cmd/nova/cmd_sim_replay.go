@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -47,6 +48,9 @@ It exits 1 if a law is broken, or a machine diverges.`,
 			}
 			seed, err := strconv.ParseUint(given[0], 10, 64)
 			if err != nil {
+				if _, gone := os.Stat(given[0]); gone != nil {
+					return usage(c, fmt.Errorf("%q is no seed, and no file: %w", given[0], gone))
+				}
 				return replayFile(out, given[0], log, page)
 			}
 			cfg, err := flags.config(seed)
@@ -136,6 +140,8 @@ is left, and prints the story of the object in at most 20 lines.`,
 				if path, err = rec.Write("."); err != nil {
 					return err
 				}
+			} else if _, gone := os.Stat(path); gone != nil {
+				return usage(c, fmt.Errorf("%q is no seed, and no file: %w", path, gone))
 			}
 			err := story.Shrink(out, path, into, budget, sim.Nova)
 			if errors.Is(err, shrink.ErrHolds) {

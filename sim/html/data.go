@@ -112,20 +112,27 @@ type Watch struct {
 
 // Make runs a record again and makes the page's data of it.
 func Make(rec *sim.Record, scene func(*sim.Sim)) *Data {
+	// States cost much: first it is seen which part of the run is shown.
+	n := 0
+	first := sim.Watched(rec, scene, nil, func(*sim.Event) { n++ }, nil)
+	from, to := 0, n
+	if first.Report.Breach != nil {
+		from = max(0, n-MostEvents)
+	} else {
+		to = min(n, MostEvents)
+	}
 	var all []*sim.Event
-	x := sim.Watched(rec, scene, nil, func(e *sim.Event) { all = append(all, e) }, true)
+	states := from == 0
+	x := sim.Watched(rec, scene, nil, func(e *sim.Event) {
+		all = append(all, e)
+		states = len(all) >= from && len(all) <= to
+	}, &states)
 	r := x.Report
 	d := &Data{Title: fmt.Sprintf("seed %d", rec.Seed)}
 	if rec.Planted != "" {
 		d.Title += ", planted: " + rec.Planted
 	}
 	d.facts(rec, x)
-	from, to := 0, len(all)
-	if r.Breach != nil {
-		from = max(0, to-MostEvents)
-	} else {
-		to = min(to, MostEvents)
-	}
 	d.Window = fmt.Sprintf("events %d to %d of %d", from+1, to, len(all))
 	if r.Breach != nil && from > 0 {
 		d.Window += ", the last before the breach"

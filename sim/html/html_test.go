@@ -31,9 +31,9 @@ func island(t *testing.T, page []byte) *html.Data {
 	return d
 }
 
-// states follows the states of a process through the page's changes, as its script
+// followed follows the states of a process through the page's changes, as its script
 // does.
-func states(d *html.Data, proc string) (out []string) {
+func followed(d *html.Data, proc string) (out []string) {
 	var now []uint16 // a script's texts count these
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -50,7 +50,7 @@ func states(d *html.Data, proc string) (out []string) {
 }
 
 func TestPage(t *testing.T) {
-	rec := sim.Recorded(sim.Config{Seed: 11, Effects: 1200, Scene: sim.Nova}).Record
+	rec := sim.Recorded(sim.Config{Seed: 11, Effects: 500, Scene: sim.Nova}).Record
 	path := filepath.Join(t.TempDir(), "run.html")
 	if err := html.Write(path, rec, sim.Nova); err != nil {
 		t.Fatal(err)
@@ -100,9 +100,10 @@ func TestPage(t *testing.T) {
 
 // The states that the page's changes make are those that the processes had.
 func TestPageStates(t *testing.T) {
-	rec := sim.Recorded(sim.Config{Seed: 12, Effects: 400, Scene: sim.Nova}).Record
+	rec := sim.Recorded(sim.Config{Seed: 12, Effects: 200, Scene: sim.Nova}).Record
 	var all []*sim.Event
-	sim.Watched(rec, sim.Nova, nil, func(e *sim.Event) { all = append(all, e) }, true)
+	states := true
+	sim.Watched(rec, sim.Nova, nil, func(e *sim.Event) { all = append(all, e) }, &states)
 	d := html.Make(rec, sim.Nova)
 	procs := map[string][]string{}
 	for i, e := range all {
@@ -112,7 +113,7 @@ func TestPageStates(t *testing.T) {
 	}
 	n := 0
 	for proc, want := range procs {
-		got := states(d, proc)
+		got := followed(d, proc)
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: %d states, want %d", proc, len(got), len(want))
 		}

@@ -46,7 +46,7 @@ type Told struct {
 // Of tells the story of a record: it runs it again.
 func Of(rec *sim.Record, scene func(*sim.Sim)) (*Story, *sim.Report) {
 	var all []*sim.Event
-	x := sim.Watched(rec, scene, nil, func(e *sim.Event) { all = append(all, e) }, false)
+	x := sim.Watched(rec, scene, nil, func(e *sim.Event) { all = append(all, e) }, nil)
 	if x.Report.Breach == nil {
 		return nil, x.Report
 	}
