@@ -633,3 +633,29 @@ func TestEraSettlesMembersAbreast(t *testing.T) {
 	l.settleDown()
 	l.settledCheck("end")
 }
+
+// R5: one ranged read fetches the footer of a source, however many of its chunks
+// move: once when the batch is judged, and once for each output.
+func TestEraReadsEachFooterOnce(t *testing.T) {
+	l := newLab(t)
+	l.mint("s", 1, core.Express)
+	l.create(1, 0)
+	l.create(2, 0)
+	l.batch("s", 1, false, []append1{{1, 2}, {1, 1}, {1, 3}, {2, 1}}, []append1{{1, 1}})
+	l.ripe(core.Express)
+	reads := map[string]int{}
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		if op.Kind == core.KReadTail || op.Kind == core.KReadRange {
+			reads[op.Key]++
+		}
+		return core.OK, false
+	}
+	l.era().run()
+	// The first slot is a source of two outputs, the second of one.
+	if a, b := reads[keys.Slot("s", 1, 0)], reads[keys.Slot("s", 1, 1)]; a != 3 || b != 2 {
+		t.Errorf("the slots' footers were read %d and %d times: %v", a, b, reads)
+	}
+	l.deny = nil
+	l.settleDown()
+	l.settledCheck("end")
+}

@@ -80,6 +80,12 @@ func (l *lab) drainTrim(until core.Ms) {
 
 func TestTrimCheckLife(t *testing.T) {
 	l, a, b := trimWorld(t)
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		if op.IsStore() && op.Kind != core.KDelete {
+			t.Errorf("slots are never probed, and it sends %s", op)
+		}
+		return core.OK, false
+	}
 	l.complete(a)
 	l.drainTrim(1 << 60)
 	if c := l.trim("s", 1); c.Trimmed != 2 || c.Rewritten != 2 || l.slots() != 4 {

@@ -177,3 +177,30 @@ func TestProbeLargeFooter(t *testing.T) {
 		t.Errorf("%v, %d spans", p.Found, p.Spans)
 	}
 }
+
+// R40: the lookups run ProbeWidth abreast, which is 128 by the specification, and
+// no more; one for each chunk.
+func TestProbeLooksUpAbreast(t *testing.T) {
+	r := newRig(t)
+	r.lawless = true
+	r.dials.OutputCap, r.dials.ProbeWidth = 1<<20, core.Spec().ProbeWidth
+	end := uint64(0)
+	for i := range uint64(10) {
+		end = r.span(end, 100*i, make([]int64, 40)...)
+	}
+	r.settle()
+	e := r.held()[0].Entries[0]
+	o := plan.ObjectOf("b", rigStream, &e)
+	p, window := &Probe{}, e.Footer
+	a := r.actor("judge", func(t core.Turn, e *core.Env) bool {
+		return p.Step(t, e, core.Obj{Store: "std", Key: o.Key()}, &o, window)
+	})
+	most, reads := 0, 0
+	for ; !a.over(); reads++ {
+		most = max(most, len(a.pending))
+		r.landLawless(a)
+	}
+	if most != 128 || reads != 2+400 || p.Found != plan.Stand {
+		t.Errorf("%d abreast, %d reads of 400 chunks, %v", most, reads, p.Found)
+	}
+}
