@@ -1,11 +1,7 @@
 package transcript
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"nova/core"
 	"nova/core/duty"
@@ -114,16 +110,10 @@ func (p *unwire) turn() (t Turn) {
 	return t
 }
 
-// begin goes by numbers, as everything does, but for the dials: they go by name, so
-// that a build with others does not take one for another.
 func (w *wire) begin(b *Begin) {
 	w.u(b.Root)
 	w.byte(byte(b.Role))
-	dials, err := json.Marshal(&b.Env.Dials)
-	if err != nil {
-		panic(err) // they are numbers
-	}
-	w.text(string(dials))
+	w.dials(&b.Env.Dials)
 	for _, of := range b.Env.Stores.Of {
 		w.u(uint64(len(of)))
 		for _, s := range of {
@@ -158,7 +148,7 @@ func (w *wire) begin(b *Begin) {
 func (p *unwire) begin() (b Begin, err error) {
 	b.Root = p.u()
 	b.Role = Role(p.below(int(roles)))
-	dials := p.text()
+	known := p.dials(&b.Env.Dials)
 	for i := range b.Env.Stores.Of {
 		b.Env.Stores.Of[i] = list(p, 1, func() core.Store { return core.Store(p.text()) })
 	}
@@ -184,25 +174,10 @@ func (p *unwire) begin() (b Begin, err error) {
 	if p.bad {
 		return Begin{}, fmt.Errorf("%w: no beginning of a machine", ErrDamaged)
 	}
-	b.Env.Dials, err = dialsOf(dials)
-	return b, err
-}
-
-// ErrDials is wrapped by Decode's error where a machine had other dials than this
-// build has: other names, not other values.
-var ErrDials = errors.New("recorded by a build that has other dials")
-
-// dialsOf reads dials, which must be exactly those of this build.
-func dialsOf(text string) (d core.Dials, err error) {
-	in := json.NewDecoder(strings.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&d); err != nil {
-		return d, fmt.Errorf("%w: %w", ErrDials, err)
+	if !known {
+		return Begin{}, fmt.Errorf("%w (names, not values)", ErrDials)
 	}
-	if back, err := json.Marshal(&d); err != nil || !bytes.Equal(back, []byte(text)) {
-		return d, fmt.Errorf("%w: some of this build's are not in it", ErrDials)
-	}
-	return d, nil
+	return b, nil
 }
 
 func (w *wire) extent(x *serve.Extent) {

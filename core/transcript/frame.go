@@ -40,6 +40,22 @@ func sum(length, record []byte) uint32 {
 	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, record)
 }
 
+// follows reports whether a whole frame begins somewhere in s: then what is before it
+// is no torn tail. It looks at a bounded part, for frames that are not large.
+func follows(s string) bool {
+	for at := 0; at+FrameSize < len(s) && at < 1<<20; at++ {
+		head := []byte(s[at : at+FrameSize])
+		n := int(binary.LittleEndian.Uint32(head))
+		if n == 0 || n > 1<<16 || n > len(s)-at-FrameSize {
+			continue
+		}
+		if sumString(head[:4], s[at+FrameSize:at+FrameSize+n]) == binary.LittleEndian.Uint32(head[4:]) {
+			return true
+		}
+	}
+	return false
+}
+
 // sumString is sum without a copy of the whole record.
 func sumString(length []byte, record string) uint32 {
 	v := crc32.Checksum(length, castagnoli)
@@ -61,8 +77,8 @@ func AppendFrame(b []byte, r *Record) []byte {
 }
 
 // Scan calls f for every record of a segment, with the offset of its frame, until f
-// returns an error, which it returns. A segment that ends inside of a frame gives
-// ErrTorn, anything else that is no record ErrDamaged; at is where. Everything
+// returns an error, which it returns. A segment that ends inside of its last frame
+// gives ErrTorn, anything else that is no record ErrDamaged; at is where. Everything
 // before that was given to f.
 func Scan(segment string, f func(at int, r *Record) error) (at int, err error) {
 	if len(segment) < len(Magic) {
@@ -82,6 +98,9 @@ func Scan(segment string, f func(at int, r *Record) error) (at int, err error) {
 			return at, fmt.Errorf("%w: a record of %d bytes", ErrDamaged, n)
 		}
 		if uint64(len(rest)-FrameSize) < uint64(n) {
+			if follows(rest[1:]) {
+				return at, fmt.Errorf("%w: a length beyond the end of the segment, and records behind it", ErrDamaged)
+			}
 			return at, ErrTorn
 		}
 		record := rest[FrameSize : FrameSize+int(n)]
