@@ -27,7 +27,7 @@ seed is the same run, and "go test ./sim -seed N" is it too.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newSimRun(), newSimReplay(), newSimShrink(), newSimMutants())
+	c.AddCommand(newSimRun(), newSimExplore(), newSimReplay(), newSimShrink(), newSimMutants())
 	return c
 }
 
@@ -191,15 +191,26 @@ func (o *simRun) seeds(ctx context.Context, out, errs io.Writer, cfg sim.Config,
 }
 
 func newSimMutants() *cobra.Command {
-	var o faults.MutantsOptions
+	var so faults.StrategiesOptions
+	o := &so.MutantsOptions
+	var table bool
 	c := &cobra.Command{
 		Use:   "mutants",
 		Short: "Plant each known bug and require that the simulator finds it",
 		Long: `Builds the simulator once with each bug of faults/planted and runs it until a law
-breaks. It must be run inside the source tree, with the Go toolchain.`,
+breaks. It must be run inside the source tree, with the Go toolchain.
+
+With --table it looks for each bug several times with each strategy (whole clusters
+by seed; small worlds at random, with few preemptions, guided, and exhaustively) and
+prints how many seeds, walks or states that took.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			err := faults.Mutants(ctx, o, c.OutOrStdout())
+			var err error
+			if table {
+				err = faults.Strategies(ctx, so, c.OutOrStdout())
+			} else {
+				err = faults.Mutants(ctx, *o, c.OutOrStdout())
+			}
 			if errors.Is(err, faults.ErrMutants) {
 				fmt.Fprintln(os.Stderr, "nova:", err)
 				return exit(1)
@@ -213,5 +224,9 @@ breaks. It must be run inside the source tree, with the Go toolchain.`,
 	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 1,000)")
 	f.Uint64Var(&o.From, "from", 0, "the first seed")
 	f.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: 2)")
+	f.BoolVar(&table, "table", false, "a table of bugs and strategies")
+	f.StringSliceVar(&so.Strategies, "strategy", nil, "with --table: of seeds, random, pct, guided, exhaustive (none: all)")
+	f.IntVar(&so.Repeat, "repeat", 3, "with --table: how often each strategy looks for each bug")
+	f.DurationVar(&so.Budget, "budget", 0, "with --table: processor time of one search of the small worlds (0: 10s)")
 	return c
 }
