@@ -11,14 +11,14 @@ import (
 	"nova/faults"
 )
 
-var planted = flag.String("planted", "", "play the scripts with each of these planted bugs of faults/planted (names with commas between, or all): each must be seen")
+var planted = flag.String("planted", "", "play the scripts with each of these planted bugs of faults/planted (names with commas between, or all), or each scripted one: each must be seen")
 
 // TestThePlantedBugsAreSeen plants each bug and plays every script: at least one of
 // them must come out otherwise. It takes a build a bug, so it is asked for by name:
 //
 //	go test ./scenarios/golden -run Planted -planted all -v -timeout 1h
 func TestThePlantedBugsAreSeen(t *testing.T) {
-	if *planted == "" {
+	if *planted == "" || *planted == "scripted" {
 		t.Skip("without -planted")
 	}
 	root, err := faults.Root(".")
@@ -38,10 +38,12 @@ func TestThePlantedBugsAreSeen(t *testing.T) {
 }
 
 // TestTheScriptedBugsAreSeen plants the bugs of the folder planted: those whose
-// interleaving is too rare for seeds to meet, so that a script keeps it.
+// interleaving is too rare for seeds to meet, so that a script keeps it. They are
+// planted together, which takes one build: of each its own script, finding-fN, must
+// come out otherwise. With -planted scripted they are planted one by one.
 func TestTheScriptedBugsAreSeen(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a build a bug")
+		t.Skip("it takes a build")
 	}
 	root, err := faults.Root(".")
 	if err != nil {
@@ -51,36 +53,59 @@ func TestTheScriptedBugsAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(bugs) == 0 {
-		t.Fatal("no bug in the folder planted")
+	if *planted == "scripted" {
+		for i := range bugs {
+			t.Run(bugs[i].Name, func(t *testing.T) { seen(t, root, &bugs[i]) })
+		}
+		return
 	}
+	together := make([]*faults.Planted, len(bugs))
 	for i := range bugs {
-		t.Run(bugs[i].Name, func(t *testing.T) { seen(t, root, &bugs[i]) })
+		together[i] = &bugs[i]
 	}
+	by := failing(t, root, "TestFindings", together...)
+	for i := range bugs {
+		finding, _, _ := strings.Cut(bugs[i].Name, "-")
+		if !slices.ContainsFunc(by, func(script string) bool { return strings.HasPrefix(script, "finding-"+finding+"-") }) {
+			t.Errorf("%s: its script does not see it: %s", bugs[i].Name, bugs[i].Breaks)
+		}
+	}
+	t.Logf("%d bugs; these scripts see them: %s", len(bugs), strings.Join(by, " "))
 }
 
 // seen plants one bug and plays the scripts: at least one must come out otherwise.
 func seen(t *testing.T, root string, bug *faults.Planted) {
-	overlay, err := faults.Overlay(root, t.TempDir(), bug)
+	by := failing(t, root, "TestCrashTable|TestDuties|TestCases|TestGaps|TestFindings", bug)
+	if len(by) == 0 {
+		t.Errorf("no script sees it: %s", bug.Breaks)
+	}
+	t.Logf("%d scripts see it: %s", len(by), strings.Join(by, " "))
+}
+
+// failing plants bugs, plays scripts, and returns those that come out otherwise.
+func failing(t *testing.T, root, tests string, bugs ...*faults.Planted) (by []string) {
+	overlay, err := faults.Overlay(root, t.TempDir(), bugs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, ".", "-run", "TestCrashTable|TestDuties|TestCases|TestGaps|TestFindings")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", overlay, ".", "-run", tests)
 	out, err := cmd.CombinedOutput()
-	var by []string
 	for line := range strings.Lines(string(out)) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok && strings.Contains(name, "/") {
 			name, _, _ = strings.Cut(name[strings.Index(name, "/")+1:], " ")
 			by = append(by, name)
 		}
 	}
-	slices.Sort(by)
-	switch {
-	case err == nil:
-		t.Errorf("no script sees it: %s", bug.Breaks)
-	case len(by) == 0:
+	if err != nil && len(by) == 0 {
 		t.Fatalf("%v\n%s", err, out)
-	default:
-		t.Logf("%d scripts see it: %s", len(by), strings.Join(by, " "))
 	}
+	slices.Sort(by)
+	broken := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if _, law, ok := strings.Cut(line, "BROKEN "); ok && !broken[law] {
+			broken[law] = true
+			t.Logf("broken: %s", strings.TrimSpace(law))
+		}
+	}
+	return by
 }
