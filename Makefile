@@ -37,7 +37,7 @@ race: ## every test under the race detector
 	$(GO) test -race -timeout 20m ./...
 
 .PHONY: sim
-sim: ## SEEDS=1000 whole clusters under faults, the laws checked after every effect
+sim: ## SEEDS=1000 whole clusters under faults, cut at every crash point; the laws checked after every effect
 	$(GO) run ./sim/cmd/novasim run -seeds 0..$(SEEDS) -all -cover
 
 .PHONY: mutants
