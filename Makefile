@@ -44,6 +44,10 @@ sim: ## SEEDS=1000 whole clusters under faults, cut at every crash point; the la
 mutants: ## plant each known bug: every one must break a law
 	$(GO) run ./sim/cmd/novasim mutants
 
+.PHONY: sweep
+sweep: ## strike each duty at every pair of its effects (an hour or so)
+	$(GO) test ./scenarios/script -run 'Pair|ErrorAndCut' -pairs -v -timeout 6h
+
 .PHONY: bench
 bench: ## an effect's cost, effects a second under the laws, settling beside a plain copy
 	$(GO) test ./core -run '^$$' -bench . -benchmem

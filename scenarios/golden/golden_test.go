@@ -70,6 +70,35 @@ func TestGaps(t *testing.T) { play(t, "gap-*.txt") }
 // TestFindings plays the interleavings of docs/findings.md.
 func TestFindings(t *testing.T) { play(t, "finding-*.txt") }
 
+// TestEveryFindingIsKept: a finding says what keeps it closed, and that stands.
+func TestEveryFindingIsKept(t *testing.T) {
+	text, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := strings.Split(string(text), "\n## F")[1:]
+	if len(findings) < 10 {
+		t.Errorf("%d findings", len(findings))
+	}
+	for _, f := range findings {
+		name, _, _ := strings.Cut(f, "\n")
+		_, kept, _ := strings.Cut(f, "**Kept closed.**")
+		for _, word := range []string{"Scenario:", "Planted:", "eed"} {
+			if !strings.Contains(kept, word) {
+				t.Errorf("F%s: nothing is said of %q", name, word)
+			}
+		}
+		for i, path := range strings.Split(kept, "`") {
+			if !strings.Contains(path, "/") || i%2 == 0 {
+				continue
+			}
+			if _, err := os.Stat("../../" + path); err != nil {
+				t.Errorf("F%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestNoScriptIsLeftOut: every script is played by one of the tests above.
 func TestNoScriptIsLeftOut(t *testing.T) {
 	files, err := filepath.Glob("*.txt")
