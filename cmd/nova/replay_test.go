@@ -222,3 +222,40 @@ func TestJournalThatIsDamaged(t *testing.T) {
 		t.Errorf("%d\n%s", code, out)
 	}
 }
+
+// The daemons' flags: each writes its own journal, which is replayed once it ended.
+func TestDaemonsKeepJournals(t *testing.T) {
+	dir := t.TempDir()
+	mine := func(name string) []string {
+		return []string{"--journal", filepath.Join(dir, name), "--journal-max-mib", "2"}
+	}
+	t.Run("record", func(t *testing.T) {
+		_, at := daemonOf(t, []string{"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0"},
+			`--server (\S+)`, `--etcd (\S+)`, `--s3 (\S+)`, `AWS_ACCESS_KEY_ID=(\S+)`, `AWS_SECRET_ACCESS_KEY=(\S+)`)
+		on := []string{"--etcd", at[1], "--s3", at[2], "--local-dials"}
+		t.Setenv("AWS_ACCESS_KEY_ID", at[3])
+		t.Setenv("AWS_SECRET_ACCESS_KEY", at[4])
+		daemonOf(t, append(append([]string{"auditor", "--auditor", "third"}, on...), mine("auditor")...), `msg=(auditing)`)
+		_, star := daemonOf(t, append(append([]string{"star", "--star", "extra", "--listen", "127.0.0.1:0"}, on...), mine("star")...), `for=clients address=(\S+)`)
+		for _, args := range [][]string{{"stream", "create", "a/b", "--server", star[0]}, {"stream", "append", "a/b", "--server", star[0]}} {
+			if code, out, errs := nova(t, secret+"\n", args...); code != 0 {
+				t.Errorf("nova %v: %d\n%s%s", args, code, out, errs)
+			}
+		}
+		code, _, errs := nova(t, "", append(append([]string{"auditor", "--auditor", "fourth"}, on...), mine("auditor")...)...)
+		if code != 1 || !strings.Contains(errs, "another process writes to it") {
+			t.Errorf("a journal is shared: %d\n%s", code, errs)
+		}
+	})
+	for _, name := range []string{"auditor", "star", "data/" + demo.JournalDir} {
+		code, out, errs := nova(t, "", "sim", "replay", filepath.Join(dir, name))
+		if code != 0 || !strings.Contains(out, "no divergence") || strings.Contains(out, " 0 turns") {
+			t.Errorf("%s: %d\n%s%s", name, code, out, errs)
+		}
+	}
+	for _, args := range [][]string{{"auditor", "--auditor", "a"}, {"star", "--star", "s"}} {
+		if code, _, errs := nova(t, "", append(args, "--journal", dir, "--journal-max-mib", "0")...); code != 2 || !strings.Contains(errs, "--journal-max-mib") {
+			t.Errorf("%v with a journal of no size: %d\n%s", args, code, errs)
+		}
+	}
+}
