@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"nova/core"
@@ -667,5 +668,35 @@ func TestTheAbsorbNeverTrims(t *testing.T) {
 				t.Fatalf("slot %d is gone from %s", slot, store)
 			}
 		}
+	}
+}
+
+// ST1: a mint arms its chain's settle marker, and announces the star's unsettled
+// epochs anew with an immediate ready time.
+func TestMintAnnouncesOlderEpochs(t *testing.T) {
+	w := newWorld(t, 2, "a")
+	for epoch := uint64(1); epoch <= 3; epoch++ {
+		process := fmt.Sprint("p", epoch)
+		p := w.star(process, "s1")
+		w.until("an epoch is minted", func() bool { return w.rows[keys.ChainHead("s1", epoch)].rev != 0 })
+		at := map[uint64][]core.Ms{}
+		for _, k := range w.keys("due/settle/") {
+			d, err := keys.ParseDue(k)
+			if err != nil || d.Star != "s1" {
+				t.Fatalf("%s: %v", k, err)
+			}
+			at[d.Epoch] = append(at[d.Epoch], d.At)
+		}
+		if got := at[epoch]; len(got) != 1 || got[0] != w.now+w.dials.LiveHeadProbe {
+			t.Errorf("the marker of epoch %d is ripe at %v, minted at %d", epoch, got, w.now)
+		}
+		for old := range epoch - 1 {
+			if !slices.Contains(at[old+1], w.now) {
+				t.Errorf("epoch %d was announced at %v; epoch %d was minted at %d", old+1, at[old+1], epoch, w.now)
+			}
+		}
+		p.kill()
+		w.expire(process)
+		w.now += 1000
 	}
 }

@@ -190,7 +190,7 @@ func (c *Cluster) newHost(id string, tally *Tally, log *slog.Logger, change func
 	if tally == nil {
 		tally = &Tally{}
 	}
-	o := exec.Options{Dials: c.Dials, Meta: meta, Stores: c.objects, Now: Now, OnNote: tally.Add, Log: log}
+	o := exec.Options{Dials: c.Dials, Meta: meta, Stores: c.objects, Now: Now, OnNote: noted(tally, log), Log: log}
 	if change != nil {
 		change(&o)
 	}

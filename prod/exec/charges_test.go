@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -50,5 +51,13 @@ func TestWhatBudgetsAreChargedFor(t *testing.T) {
 		if r, b := sent(), moved(); r != x.requests || b != x.bytes {
 			t.Errorf("%s: charged %d requests and %d bytes, want %d and %d", x.what, r, b, x.requests, x.bytes)
 		}
+	}
+	// RC7: a batch of deletes goes under one request token.
+	m := newFan(1000, func(i int) core.Op { return core.Delete(at(fmt.Sprint("k", i))) })
+	if err := f.Run(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if r := sent(); r != 1 || len(f.a.deletes) != 1 {
+		t.Errorf("1000 deletes: charged %d requests for %d batches", r, len(f.a.deletes))
 	}
 }
