@@ -21,10 +21,9 @@ type Cuts struct {
 type stand struct {
 	row  int
 	side faults.Side
-	root string // "": any
 }
 
-// table is the crash table bound to the source: by boundary, and by mark.
+// table is the crash table bound to the source: by crash point, and by mark.
 type table struct {
 	points map[int][]stand
 	marks  map[core.NoteKind][]stand
@@ -36,17 +35,19 @@ var bound = sync.OnceValue(func() table {
 	t := table{map[int][]stand{}, map[core.NoteKind][]stand{}}
 	for i := range faults.Table {
 		for _, c := range faults.Table[i].Cuts {
-			st := stand{i, c.Side, c.Root}
 			if c.Point == "" {
-				st.side = faults.After
-				t.marks[c.Mark] = append(t.marks[c.Mark], st)
+				t.marks[c.Mark] = append(t.marks[c.Mark], stand{i, faults.After})
 				continue
 			}
 			at := boundaries.Index(c.Point)
 			if at < 0 {
 				panic("sim: the crash table's row " + faults.Table[i].Name + " names " + c.Point + ", which is no boundary")
 			}
-			t.points[at] = append(t.points[at], st)
+			for _, root := range boundaries.All()[at].Roots {
+				if p := boundaries.PointOf(at, root); c.Root == "" || c.Root == root {
+					t.points[p] = append(t.points[p], stand{i, c.Side})
+				}
+			}
 		}
 	}
 	return t
@@ -146,8 +147,8 @@ func (s *Sim) meets(place int, e *pending) (side faults.Side, yes bool) {
 	switch {
 	case at.Row > 0:
 		var sides []faults.Side
-		for _, st := range bound().points[boundaries.Points()[e.site].Boundary] {
-			if st.row == at.Row-1 && (st.root == "" || st.root == boundaries.Points()[e.site].Root) {
+		for _, st := range bound().points[e.site] {
+			if st.row == at.Row-1 {
 				sides = append(sides, st.side)
 			}
 		}
@@ -207,8 +208,8 @@ func (s *Sim) tally(k faults.Kind, e *pending) {
 		return
 	}
 	s.Count.Points[e.site].By[side]++
-	for _, st := range bound().points[boundaries.Points()[e.site].Boundary] {
-		if st.side == side && (st.root == "" || st.root == boundaries.Points()[e.site].Root) {
+	for _, st := range bound().points[e.site] {
+		if st.side == side {
 			s.Count.Rows[st.row]++
 		}
 	}

@@ -158,9 +158,8 @@ func (sc *Scout) Saw(r *Report) {
 			continue
 		}
 		keep(&sc.point[i])
-		p := boundaries.Points()[i]
-		for _, st := range bound().points[p.Boundary] {
-			came[st.row] = came[st.row] || st.root == "" || st.root == p.Root
+		for _, st := range bound().points[i] {
+			came[st.row] = true
 		}
 	}
 	for k, n := range r.Count.Notes {
