@@ -43,6 +43,7 @@ type Judge struct {
 	st *core.Stores
 	ck Checksum
 
+	scope      Scope
 	now        core.Ms // true time; 0 while the host has not said
 	generation uint64
 	rows       map[string]*fact // by key

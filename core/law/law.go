@@ -92,6 +92,12 @@ func Acked(s *Snapshot, acks []Ack, d *core.Dials, st *core.Stores, ck Checksum)
 // Of makes a judge of a whole snapshot.
 func Of(s *Snapshot, d *core.Dials, st *core.Stores, ck Checksum) *Judge {
 	j := NewJudge(d, st, ck)
+	j.Take(s)
+	return j
+}
+
+// Take takes everything in a snapshot as standing.
+func (j *Judge) Take(s *Snapshot) {
 	for i := range s.Rows {
 		j.Apply(Change{Kind: RowPut, Row: s.Rows[i]})
 	}
@@ -101,5 +107,4 @@ func Of(s *Snapshot, d *core.Dials, st *core.Stores, ck Checksum) *Judge {
 	for i := range s.Uploads {
 		j.Apply(Change{Kind: UploadPut, Upload: s.Uploads[i]})
 	}
-	return j
 }

@@ -67,6 +67,9 @@ func (s *stream) live() bool { return s.desc.ok() && !s.desc.v.Deleted }
 // judgeStream judges laws 1, 2 and 3 on a stream, and dates the deaths of what
 // its rows no longer name.
 func (j *Judge) judgeStream(s *stream) (bad []Breach) {
+	if j.scope == Chains {
+		return j.judgeSpans(s)
+	}
 	bad = j.judgeWalkers(s, bad)
 	for i := 1; i < len(s.refs); i++ {
 		a, b := s.refs[i-1], s.refs[i]
@@ -77,6 +80,25 @@ func (j *Judge) judgeStream(s *stream) (bad []Breach) {
 	if s.desc.blind || s.trim.blind {
 		return bad // law 0 says so; what it named stays named
 	}
+	bad = j.judgeRows(s, bad)
+	if s.live() && s.blind == 0 {
+		bad = j.judgeCover(s, bad)
+		bad = j.judgeAcks(s, bad)
+	}
+	return bad
+}
+
+// judgeSpans judges of a stream what a judge of chains can: whether the slots stand
+// that the rows it was given name.
+func (j *Judge) judgeSpans(s *stream) []Breach {
+	if s.desc.blind || s.trim.blind {
+		return nil
+	}
+	return j.judgeRows(s, nil)
+}
+
+// judgeRows judges law 2 on the rows that have changed, or whose bearing has.
+func (j *Judge) judgeRows(s *stream, bad []Breach) []Breach {
 	j.bear(s)
 	for _, r := range s.staleRefs {
 		if r.stale = false; !r.gone {
@@ -86,17 +108,10 @@ func (j *Judge) judgeStream(s *stream) (bad []Breach) {
 	clear(s.staleRefs)
 	s.staleRefs = s.staleRefs[:0]
 	j.bury(s)
-	if !s.live() {
-		return bad
-	}
-	if s.badRefs > 0 {
+	if s.live() && s.badRefs > 0 {
 		for _, r := range s.refs {
 			bad = append(bad, r.bad...)
 		}
-	}
-	if s.blind == 0 {
-		bad = j.judgeCover(s, bad)
-		bad = j.judgeAcks(s, bad)
 	}
 	return bad
 }
@@ -177,6 +192,9 @@ func (j *Judge) readable(s *stream, r *ref, names []lifeID, bad []Breach) ([]lif
 				continue
 			}
 			names = append(names, slotLife(r.row.Star, r.row.Epoch, sp.Slot))
+			if j.scope == Streams {
+				continue
+			}
 			j.evaluated(2)
 			if why := j.spanBroken(c, &r.row, sp); why != "" {
 				bad = append(bad, Breach{2, r.f.row.Key, fmt.Sprintf("records [%d, %d) in slot %d: %s", sp.Chunk.First, sp.Chunk.End(), sp.Slot, why)})

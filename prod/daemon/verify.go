@@ -78,6 +78,8 @@ type Verdict struct {
 type VerifyOptions struct {
 	Quick bool          // do not read the chunks' bytes: their checksums are not compared
 	Again time.Duration // pause before a look that a breach is looked at again; 0 is 2 s
+
+	batch int64 // bytes of what was found that are judged together; 0 is batchBytes
 }
 
 // verifyLooks is how often a breach must be seen, one look after the other.
@@ -89,29 +91,30 @@ const verifyLooks = 3
 // breach (an object that was published after the rows were read has no watcher
 // in them); so a breach counts only when three looks in a row show it.
 //
-// It holds every row and every object's footer in memory, but no chunk.
+// What it finds it sorts into parts, by stream and by chain, and judges them one
+// after the other: what it holds in memory is bounded by a part, and by the largest
+// stream and chain, whatever the cluster's size (see lookParts). What does not fit
+// goes to a temporary file, about 250 bytes an object and the rows as they are.
 func (c *Cluster) Verify(ctx context.Context, o VerifyOptions) (Verdict, error) {
 	if o.Again <= 0 {
 		o.Again = 2 * time.Second
+	}
+	if o.batch <= 0 {
+		o.batch = batchBytes
 	}
 	began := time.Now()
 	var v Verdict
 	var suspects map[law.Breach]bool
 	for look := 1; ; look++ {
-		s, err := c.look(ctx)
+		s, err := c.look(ctx, &o)
 		if err != nil {
 			return v, fmt.Errorf("verify: %w", err)
 		}
-		found, evaluated, summed := c.judge(ctx, s, o.Quick)
-		if err := ctx.Err(); err != nil {
-			return v, fmt.Errorf("verify: %w", err)
-		}
 		v.Standing, v.Revision, v.Notes = s.standing, s.revision, s.notes
-		v.Evaluated, v.Looks, v.Summed = evaluated, look, v.Summed+summed
-		v.Notes = append(v.Notes, c.farAhead(s)...)
+		v.Evaluated, v.Looks, v.Summed = s.evaluated, look, v.Summed+s.sums.bytes
 		v.Breaches = []Breach{}
 		now := map[law.Breach]bool{}
-		for _, b := range found {
+		for _, b := range s.found {
 			if suspects == nil || suspects[b] {
 				now[b] = true
 				v.Breaches = append(v.Breaches, Breach{b.Law, b.Key, b.What})
@@ -131,22 +134,9 @@ func (c *Cluster) Verify(ctx context.Context, o VerifyOptions) (Verdict, error) 
 	}
 }
 
-// judge evaluates the laws on one snapshot.
-func (c *Cluster) judge(ctx context.Context, s *snapshot, quick bool) ([]law.Breach, [law.Laws]int, int64) {
-	sums := &summer{c: c, ctx: ctx}
-	defer sums.close()
-	check := sums.sum
-	if quick {
-		check = footerSums(s)
-	}
-	j := law.Of(&s.Snapshot, &c.Dials, &c.Stores, check)
-	found := j.Check()
-	return found, j.Report().Evaluated, sums.bytes
-}
-
 // footerSums takes every footer at its word: a checksum is what the object's own
 // footer says.
-func footerSums(s *snapshot) law.Checksum {
+func footerSums(s *law.Snapshot) law.Checksum {
 	tails := make(map[core.Obj]format.Footer, len(s.Objects))
 	for i := range s.Objects {
 		o := &s.Objects[i]
@@ -162,22 +152,6 @@ func footerSums(s *snapshot) law.Checksum {
 		}
 		return f.At(k).CRC, true
 	}
-}
-
-// farAhead says which markers are dated further ahead than any policy allows, by
-// a clock that was wrong: they will not ripen.
-func (c *Cluster) farAhead(s *snapshot) (notes []string) {
-	horizon := Now() + c.Dials.FarAhead
-	for i := range s.Rows {
-		key := s.Rows[i].Key
-		if !strings.HasPrefix(key, "due/") && !strings.HasPrefix(key, "sched/") {
-			continue
-		}
-		if d, err := keys.ParseDue(key); err == nil && d.At > horizon {
-			notes = append(notes, fmt.Sprintf("marker %s is dated %s: by a clock that was wrong; it will not ripen", key, time.UnixMilli(int64(d.At)).UTC().Format(time.RFC3339)))
-		}
-	}
-	return notes
 }
 
 // Print writes the verdict for people.

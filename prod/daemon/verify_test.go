@@ -67,6 +67,14 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.batch = 1 // part by part
+		split, err := c.Verify(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := differ(v, split); d != "" {
+			t.Errorf("as a whole (-), and part by part (+): %s", d)
+		}
 		return v
 	}
 	if v := verify(VerifyOptions{}); !v.OK || v.Standing.Objects != 2 || v.Standing.Streams != 2 || v.Summed == 0 || v.Looks != 1 {

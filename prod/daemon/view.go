@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -36,30 +37,50 @@ func (c *Cluster) Rows(ctx context.Context, rev int64, from, end string, f func(
 	if end == "" {
 		to = clientv3.GetPrefixRangeEnd(c.prefix)
 	}
-	key := c.prefix + from
-	for {
-		o := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(rowPage)}
-		if rev != 0 {
-			o = append(o, clientv3.WithRev(rev))
-		}
-		resp, err := c.etcd.Get(ctx, key, o...)
+	page := rowPages{c: c, rev: rev, key: c.prefix + from, to: to}
+	for !page.done {
+		rows, err := page.next(ctx)
 		if err != nil {
-			return rev, fmt.Errorf("read rows from %q at revision %d: %w", strings.TrimPrefix(key, c.prefix), rev, err)
+			return page.rev, err
 		}
-		if rev == 0 {
-			rev = resp.Header.GetRevision()
-		}
-		for _, kv := range resp.Kvs {
-			row := core.Row{Mark: core.Mark{Key: string(kv.Key[len(c.prefix):]), Rev: kv.ModRevision}, Val: string(kv.Value)}
-			if err := f(row); err != nil {
-				return rev, err
+		for i := range rows {
+			if err := f(rows[i]); err != nil {
+				return page.rev, err
 			}
 		}
-		if !resp.More {
-			return rev, nil
-		}
-		key = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 	}
+	return page.rev, nil
+}
+
+// rowPages reads the rows of a range page by page, at one revision: that of the
+// first page, where it is 0.
+type rowPages struct {
+	c       *Cluster
+	rev     int64
+	key, to string // with the cluster's prefix
+	done    bool
+}
+
+func (p *rowPages) next(ctx context.Context) ([]core.Row, error) {
+	o := []clientv3.OpOption{clientv3.WithRange(p.to), clientv3.WithLimit(rowPage)}
+	if p.rev != 0 {
+		o = append(o, clientv3.WithRev(p.rev))
+	}
+	resp, err := p.c.etcd.Get(ctx, p.key, o...)
+	if err != nil {
+		return nil, fmt.Errorf("read rows from %q at revision %d: %w", strings.TrimPrefix(p.key, p.c.prefix), p.rev, err)
+	}
+	if p.rev == 0 {
+		p.rev = resp.Header.GetRevision()
+	}
+	rows := make([]core.Row, len(resp.Kvs))
+	for i, kv := range resp.Kvs {
+		rows[i] = core.Row{Mark: core.Mark{Key: string(kv.Key[len(p.c.prefix):]), Rev: kv.ModRevision}, Val: string(kv.Value)}
+	}
+	if p.done = !resp.More; !p.done {
+		p.key = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+	return rows, nil
 }
 
 // uploader is a store whose unfinished uploads can all be listed.
@@ -113,107 +134,29 @@ func (c *Cluster) names() []core.Store {
 	return all
 }
 
-// snapshot is what stands: rows at one revision, and every object that stood
-// when the listing before it or the one after it was taken.
-type snapshot struct {
-	law.Snapshot
-	revision int64
-	standing Standing
-	notes    []string // what could not be looked at
-}
-
-// look takes a snapshot of a live cluster. Objects that go while it looks are
-// left out; see Verify for what that means.
-func (c *Cluster) look(ctx context.Context) (*snapshot, error) {
-	s := &snapshot{}
-	seen := map[core.Obj]bool{}
-	list := func() error {
-		for _, name := range c.names() {
-			err := c.list(ctx, name, func(it core.Item) {
-				if o := (core.Obj{Store: name, Key: it.Key}); !seen[o] {
-					seen[o] = true
-					s.Objects = append(s.Objects, law.Object{Store: name, Key: it.Key, Size: it.Size})
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := list(); err != nil {
-		return nil, err
-	}
-	if err := c.uploads(ctx, s); err != nil {
-		return nil, err
-	}
-	var err error
-	s.revision, err = c.Rows(ctx, 0, "", "", func(r core.Row) error {
-		s.Rows = append(s.Rows, r)
-		s.standing.row(r.Key)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := list(); err != nil {
-		return nil, err
-	}
-	clear(seen)
-	if err := c.tails(ctx, s); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(s.Objects, func(a, b law.Object) int {
-		return cmp.Or(cmp.Compare(a.Store, b.Store), cmp.Compare(a.Key, b.Key))
-	})
-	for i := range s.Objects {
-		s.standing.Objects++
-		s.standing.Bytes += s.Objects[i].Size
-	}
-	s.standing.Uploads = int64(len(s.Uploads))
-	return s, nil
-}
-
-// uploads lists the unfinished uploads of every store.
-func (c *Cluster) uploads(ctx context.Context, s *snapshot) error {
-	for _, name := range c.names() {
-		u, ok := storeOf(c.objects[name]).(uploader)
-		if !ok {
-			continue
-		}
-		more, err := u.Uploads(ctx, func(it core.Item) {
-			if !strings.HasPrefix(it.Key, s3store.ProbePrefix) {
-				s.Uploads = append(s.Uploads, law.Upload{Store: name, Key: it.Key, ID: it.Upload})
-			}
-		})
-		if err != nil {
-			return fmt.Errorf("list the unfinished uploads of store %s: %w", name, err)
-		}
-		if more {
-			s.notes = append(s.notes, fmt.Sprintf("store %s has more unfinished uploads than its server lists: only the first %d were looked at", name, len(s.Uploads)))
-		}
-	}
-	return nil
-}
-
 // tails reads the footer and trailer of every object, and drops the objects that
 // have gone.
-func (c *Cluster) tails(ctx context.Context, s *snapshot) error {
+func (c *Cluster) tails(ctx context.Context, s *law.Snapshot) error {
 	gone := make([]bool, len(s.Objects))
 	var mu sync.Mutex
 	var first error
 	var wg sync.WaitGroup
-	gate := make(chan struct{}, tailWidth)
-	for i := range s.Objects {
-		gate <- struct{}{}
+	var next atomic.Int64
+	for range min(tailWidth, len(s.Objects)) {
 		wg.Go(func() {
-			defer func() { <-gate }()
-			there, err := c.tail(ctx, &s.Objects[i])
-			mu.Lock()
-			defer mu.Unlock()
-			gone[i] = !there
-			if first == nil && err != nil {
-				first = err
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(s.Objects) {
+					return
+				}
+				there, err := c.tail(ctx, &s.Objects[i])
+				gone[i] = !there
+				if err != nil {
+					mu.Lock()
+					first = cmp.Or(first, err)
+					mu.Unlock()
+					return
+				}
 			}
 		})
 	}
