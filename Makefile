@@ -40,6 +40,10 @@ race: ## every test under the race detector
 sim: ## SEEDS=1000 whole clusters under faults, cut at every crash point; the laws checked after every effect
 	$(GO) run ./sim/cmd/novasim run -seeds 0..$(SEEDS) -all -cover
 
+.PHONY: explore
+explore: ## every small world, in every order of events
+	$(GO) run ./sim/cmd/novasim explore -parallel 2
+
 .PHONY: mutants
 mutants: ## plant each known bug: every one must break a law
 	$(GO) run ./sim/cmd/novasim mutants

@@ -43,14 +43,14 @@ func dials() core.Dials {
 	d.LiveHeadProbe, d.SettleBatch, d.StreamsPerTxn, d.FootersAbreast = 800, 4, 4, 1
 	d.Pipeline, d.SessionTTL = 1, 300
 	d.Shards, d.DrainWidth, d.ScanPage = 1, 1, 8
-	d.PollEvery, d.BackoffFirst, d.BackoffMax, d.ParkAfter = never, 100, 100, 8
+	d.PollEvery, d.BackoffFirst, d.BackoffMax, d.ParkAfter = never, 1500, 1500, 8
 	return d
 }
 
 // small begins a world of these actors.
 func small(name, about string, actors ...Actor) *builder {
 	w := &World{
-		Name: name, About: about, Dials: dials(), Actors: actors, Subset: 3, epoch: epoch, horizon: epoch + 60_000,
+		Name: name, About: about, Dials: dials(), Actors: actors, Subset: 3, epoch: epoch, horizon: epoch + 12_000,
 		Stores:  core.Stores{Of: [core.Classes][]core.Store{{"std"}, {"exp"}}},
 		Dialect: world.Dialect{RepeatComplete: core.Absent, LateParts: true},
 	}

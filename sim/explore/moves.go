@@ -289,6 +289,21 @@ func (x *tables) next(s *state) (uint16, bool) {
 	return x.time(at), true
 }
 
+// beyond reports whether something is due only after the horizon: where nothing
+// moves before that, a state is not at rest, but at the end of what is looked at.
+func (x *tables) beyond(s *state) bool {
+	for k := range x.of.Actors {
+		p := x.procs.all[s.p[k]]
+		for i := range p.pend {
+			if o := &x.ops.all[p.pend[i].op]; o.op.Kind == core.KWait && o.op.Until > x.of.horizon && o.op.Until < never {
+				return true
+			}
+		}
+	}
+	due := x.raws.all[x.nodes.all[s.w].raw].due
+	return len(due) > 0 && due[len(due)-1] > x.of.horizon
+}
+
 // waited reports whether a reply waits for its process.
 func (x *tables) waited(s *state) bool {
 	for k := range x.of.Actors {

@@ -28,6 +28,7 @@ type Result struct {
 	Instants int
 	Guesses  int  // of footprints, until one held
 	Rests    int  // states in which nothing moves any more
+	Ends     int  // states in which nothing moves before the horizon, and something after it
 	Whole    bool // every state was visited
 	Took     time.Duration
 	Bytes    uint64   // of the heap, at the end
@@ -39,8 +40,8 @@ type Result struct {
 }
 
 func (r *Result) String() string {
-	s := fmt.Sprintf("%s: %d states, %d edges, depth %d; %d process states, %d worlds, %d operations, %d instants, %d guesses, %d at rest; %.1f CPU s, %.0f k states/CPU s, %.0f bytes a state",
-		r.World, r.States, r.Edges, r.Depth, r.Procs, r.Worlds, r.Ops, r.Instants, r.Guesses, r.Rests,
+	s := fmt.Sprintf("%s: %d states, %d edges, depth %d; %d process states, %d worlds, %d operations, %d instants, %d guesses, %d at rest, %d at the horizon; %.1f CPU s, %.0f k states/CPU s, %.0f bytes a state",
+		r.World, r.States, r.Edges, r.Depth, r.Procs, r.Worlds, r.Ops, r.Instants, r.Guesses, r.Rests, r.Ends,
 		r.Took.Seconds(), float64(r.States)/r.Took.Seconds()/1000, float64(r.Bytes)/float64(max(r.States, 1)))
 	if !r.Whole {
 		s += "; NOT EXHAUSTED"
@@ -131,8 +132,12 @@ func search(w *World, o Options, p *prints) *Result {
 		for i := range cur {
 			ms = x.moves(&cur[i], ms[:0], !o.Whole)
 			if x.rests(&cur[i], ms) {
-				r.Rests++
-				x.judgeRest(cur[i].w)
+				if x.beyond(&cur[i]) {
+					r.Ends++
+				} else {
+					r.Rests++
+					x.judgeRest(cur[i].w)
+				}
 			}
 			for _, m := range ms {
 				found[n] = x.do(&cur[i], m, !o.Whole)
@@ -220,7 +225,10 @@ func trace(w *World, o Options, p *prints, limit int) []string {
 		s := all[i].s
 		ms = x.moves(&s, ms[:0], !o.Whole)
 		if x.rests(&s, ms) {
-			if x.judgeRest(s.w); x.found != nil {
+			if !x.beyond(&s) {
+				x.judgeRest(s.w)
+			}
+			if x.found != nil {
 				return tell(int32(i), nil)
 			}
 		}

@@ -151,7 +151,9 @@ func (g *walker) walk() (effects int64) {
 			}
 		}
 		if len(g.usual) == 0 && (len(g.faults) == 0 || g.rng.IntN(4) > 0) {
-			x.judgeRest(s.w)
+			if !x.beyond(&s) {
+				x.judgeRest(s.w)
+			}
 			break
 		}
 		m := g.choose(n)

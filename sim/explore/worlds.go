@@ -143,7 +143,7 @@ func settleRetry() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Cuts: 2, Lost: 1}, 0, orphans, births, checks, slots, objects)
+	return b.done(Budget{Cuts: 1, Lost: 1}, 0, orphans, births, checks, slots, objects)
 }
 
 func settleTwo() *World {
@@ -232,7 +232,7 @@ func age() *World {
 	b.create(1, 2000)
 	b.settled(1, 2)
 	b.put(keys.DueRetention(keys.ShardOfStream(1, 1), epoch, 1), format.RetentionMark{}.Encode())
-	b.w.horizon = epoch + 4_000
+	b.w.horizon = epoch + 4_500
 	return b.done(Budget{Cuts: 1}, 0, reaps, objects)
 }
 
