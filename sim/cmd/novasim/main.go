@@ -188,7 +188,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
 	known := fs.String("known", "", "seeds that are known to break a law, and which: SEED:LAW, with commas between")
-	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt and perhaps =before, =after or =silent")
+	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
 	fs.StringVar(&o.record, "record", "", "write the record of every run that breaks a law into this folder")
