@@ -394,3 +394,60 @@ func TestGap(t *testing.T) {
 		t.Errorf("%s%+v", printed(t, r), r)
 	}
 }
+
+// A machine that panicked in production panics again, and that is no divergence.
+func TestAPanicComesAgain(t *testing.T) {
+	for _, why := range []string{"panic: core: group out of bounds", "panic: something else"} {
+		s := newStudio(t)
+		s.env.Dials.FootersAbreast = 0
+		b := transcript.Begin{Root: 1, Role: transcript.Fetch, Env: s.env, Extents: []serve.Extent{{Count: 1}}}
+		s.add(&transcript.Record{Kind: transcript.KBegin, Begin: b})
+		s.add(&transcript.Record{Kind: transcript.KTurn, Turn: transcript.Turn{Root: 1, Serial: 1, N: 1, First: true, Panic: why}})
+		r := replayed(t, s.dir(), Options{})
+		again := strings.HasSuffix(why, "bounds")
+		if r.OK() != again || again != (len(r.Fell) == 1) || again != strings.Contains(printed(t, r), "again: turn 1 of fetch") {
+			t.Errorf("%q: %s", why, printed(t, r))
+		}
+	}
+}
+
+// A reply that finds no call was the end of the machine in production; if it went on
+// there, it does not do the same here.
+func TestABrokenContractComesAgain(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		s := newStudio(t)
+		r := s.start(transcript.Begin{Role: transcript.Create, Spec: serve.Spec{Bucket: "b", Name: "n"}})
+		s.turn(r, false, core.Path{}.Then(77), core.Reply{})
+		if ended {
+			s.end(r, "the machine broke its contract")
+		} else {
+			s.run(100)
+		}
+		res := replayed(t, s.dir(), Options{})
+		if res.OK() != ended || ended != (len(res.Fell) == 1) || !ended && res.Diverged.N != 3 {
+			t.Errorf("ended %v: %s", ended, printed(t, res))
+		}
+	}
+}
+
+// The state of another build's types is not misread: what follows it is left out.
+func TestStatesOfAnotherBuild(t *testing.T) {
+	s := film(t)
+	for range 3 {
+		s.rewrite(func(r *transcript.Record) bool {
+			if r.Kind != transcript.KState || r.State.Shape == 1 {
+				return false
+			}
+			r.State.Shape, r.Turn.Serial = 1, 1
+			return true
+		})
+	}
+	if r := replayed(t, s.dir(), Options{}); !r.OK() || r.Turns != int(s.serial) || r.Foreign != 0 || r.States != 0 {
+		t.Errorf("from the beginning: %s%+v", printed(t, r), r)
+	}
+	s.segs = s.segs[2:]
+	r := replayed(t, s.dir(), Options{})
+	if !r.OK() || r.Foreign != 2 || r.Skipped == 0 || r.Turns != 0 || !strings.Contains(printed(t, r), "of other types") {
+		t.Errorf("from the middle: %s%+v", printed(t, r), r)
+	}
+}
