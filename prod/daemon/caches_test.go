@@ -95,6 +95,16 @@ func TestDeletesGoThroughTheCaches(t *testing.T) {
 	if s := p.Stats(); s.Misses != 3 || s.Hits != 3 || s.Entries != 3 {
 		t.Errorf("%+v", s)
 	}
+	// The audit's own reads go to the store.
+	if b, r, err := audit.Open(t.Context(), keys[0], 0, -1); r.Outcome != core.OK || readAll(t, b) != "val" {
+		t.Error(r, err)
+	}
+	if r, err := audit.Do(t.Context(), core.ReadTail(core.Obj{Store: "nova-standard", Key: keys[1]}, 2), nil); r.Outcome != core.OK || r.Val != "al" {
+		t.Error(r, err)
+	}
+	if s := p.Stats(); s.Misses != 3 || s.Hits != 3 {
+		t.Errorf("a read of the audit's went through the cache: %+v", s)
+	}
 	deletes := func(keys ...string) {
 		t.Helper()
 		r, err := audit.Delete(t.Context(), keys)
