@@ -197,6 +197,43 @@ var stages = []stage{
 		tick 1s
 		delete b/gone
 		tick 6m`},
+	// A source is gone before it begins: that this breaks laws 2 to 4 and 6 is allowed.
+	{name: "denorm-lost", queue: keys.Denorm, scene: "part-min=100 part-max=250", setup: `
+		star a
+		create b/n
+		create b/m
+		open a b/n
+		open a b/m
+		append a b/n 5x50 b/m 2x20
+		append a b/n 5x50 b/m 2x20
+		append a b/n 5x50
+		tick 1s
+		tick 24h
+		allow 2 3 4 6
+		take std/chain/a/1/1
+		run denorm
+		tick 1s
+		run denorm
+		tick 2s`},
+	{name: "create", scene: "", setup: `
+		create b/m`, begin: client(func(uint64) verb {
+		m := &serve.Create{}
+		return func(t core.Turn, e *core.Env) core.Verdict {
+			return m.Step(t, e, serve.Spec{Bucket: "b", Name: "n", MaxAge: 3_600_000})
+		}
+	})},
+	{name: "delete", scene: "", setup: written, begin: client(func(id uint64) verb {
+		m := &serve.Delete{}
+		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id) }
+	})},
+	{name: "policy", scene: "", setup: written, begin: client(func(id uint64) verb {
+		m := &serve.SetPolicy{}
+		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id, 7_200_000) }
+	})},
+	{name: "trim", scene: "", setup: written, begin: client(func(id uint64) verb {
+		m := &serve.Trim{}
+		return func(t core.Turn, e *core.Env) core.Verdict { return m.Step(t, e, id, 3) }
+	})},
 	{name: "absorb", scene: "batch=2 streams-per-txn=1", setup: `
 		create b/n
 		create b/m age=48h`,
@@ -248,6 +285,33 @@ var stages = []stage{
 		round
 		decommission x
 		tick 4m`, begin: orders, last: leaves},
+}
+
+// written is a stream with an age policy, with a settled object and records in transit.
+const written = `
+	star a
+	create b/n age=48h
+	open a b/n
+	append a b/n 5x50
+	tick 1s
+	tick 24h
+	run denorm
+	append a b/n 5x50
+	tick 1s
+	close a
+	tick 20s`
+
+// verb is a client's request.
+type verb func(t core.Turn, e *core.Env) core.Verdict
+
+// client starts a client with a request about the first stream.
+func client(ask func(id uint64) verb) func(s *Script, name string) (*proc, error) {
+	return func(s *Script, name string) (*proc, error) {
+		step := ask(s.streams[0].id)
+		return s.start(name, 0, func(e *core.Env) core.Machine {
+			return root(func(t core.Turn) bool { return step(t, e) != core.Working })
+		})
+	}
 }
 
 // leaving is a star that is gone, with a chain that is not settled and standing
