@@ -66,8 +66,9 @@ fuzz: ## every fuzz target for FUZZ=10s each
 	  done; done
 
 .PHONY: soak
-soak: ## the demo killed ten times, then the conformance suite against SeaweedFS (its first build takes half an hour)
+soak: ## the demo killed ten times, five million keys verified, then the conformance suite against SeaweedFS (its first build takes half an hour)
 	$(GO) test ./cmd/nova -run '^TestDemoSurvivesKills$$' -count 1 -timeout 20m -v -kills 10
+	$(GO) test ./prod/daemon -run '^$$' -bench VerifyFiveMillion -benchtime 1x -timeout 60m
 	GO=$(GO) scenarios/seaweed.sh
 
 .PHONY: clean
