@@ -47,6 +47,7 @@ explore: ## every small world, in every order of events
 .PHONY: mutants
 mutants: ## plant each known bug: every one must break a law
 	$(GO) run ./sim/cmd/novasim mutants
+	$(GO) test ./scenarios -run '^TestRegressPlanted$$' -count 1 -timeout 30m -v -planted
 
 .PHONY: sweep
 sweep: ## strike each duty at every pair of its effects (an hour or so)
@@ -69,6 +70,7 @@ fuzz: ## every fuzz target for FUZZ=10s each
 soak: ## the demo killed ten times, five million keys verified, then the conformance suite against SeaweedFS (its first build takes half an hour)
 	$(GO) test ./cmd/nova -run '^TestDemoSurvivesKills$$' -count 1 -timeout 20m -v -kills 10
 	$(GO) test ./prod/daemon -run '^$$' -bench VerifyFiveMillion -benchtime 1x -timeout 60m
+	$(GO) test ./sim -run '^TestRandomPlans$$' -count 1 -timeout 60m -random 20000
 	GO=$(GO) scenarios/seaweed.sh
 
 .PHONY: clean
