@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,6 +95,30 @@ func TestEveryFindingIsKept(t *testing.T) {
 			}
 			if _, err := os.Stat("../../" + path); err != nil {
 				t.Errorf("F%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestEveryCaseAndGapIsTold: each of the 45 cases and 22 gaps has a script, or README.md
+// names the test that shows it, or the script that does.
+func TestEveryCaseAndGapIsTold(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, n := range map[string]int{"c": 45, "gap-": 22} {
+		for i := 1; i <= n; i++ {
+			files, err := filepath.Glob(fmt.Sprintf("%s%02d-*.txt", what, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := fmt.Sprintf(`(?m)^\| (C\d+ )*C%d `, i)
+			if what == "gap-" {
+				row = fmt.Sprintf(`(?m)^\| %d `, i)
+			}
+			if len(files) == 0 && !regexp.MustCompile(row).Match(readme) {
+				t.Errorf("%s%02d: no script, and README.md does not say why", what, i)
 			}
 		}
 	}
