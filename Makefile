@@ -57,6 +57,8 @@ sweep: ## strike each duty at every pair of its effects (an hour or so)
 bench: ## an effect's cost, effects a second under the laws, settling beside a plain copy
 	$(GO) test ./core -run '^$$' -bench . -benchmem
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 5x -timeout 20m
+	$(GO) test ./sim/explore -run '^$$' -bench Walk -benchtime 100000x
+	$(GO) test ./sim/explore -run '^$$' -bench Search -benchtime 1x
 
 # Every fuzz target for FUZZ each, found by name: a new decoder needs no line here.
 .PHONY: fuzz

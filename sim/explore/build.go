@@ -59,11 +59,11 @@ func small(name, about string, actors ...Actor) *builder {
 	return b
 }
 
-// done is the world, with what its faults may be and how many states it has.
-func (b *builder) done(f Budget, states int, leaves ...string) *World {
+// done is the world, with what its faults may be and what nobody takes away.
+func (b *builder) done(f Budget, leaves ...string) *World {
 	b.w.leaves = leaves
 	b.w.made.Changes = nil
-	b.w.Faults, b.w.States = f, states
+	b.w.Faults, b.w.States = f, counts[b.w.Name]
 	return b.w
 }
 

@@ -2,7 +2,12 @@ package explore
 
 import (
 	"flag"
+	"fmt"
+	goformat "go/format"
+	"maps"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +18,10 @@ import (
 	"nova/plain"
 )
 
-var flagAll = flag.Bool("all", false, "search every world, however large")
+var (
+	flagAll     = flag.Bool("all", false, "search every world, however large")
+	flagRewrite = flag.Bool("rewrite", false, "write counts.go anew")
+)
 
 // quick is how many states a world has at most that every test run searches.
 const quick = 200_000
@@ -21,7 +29,7 @@ const quick = 200_000
 // Every world is exhausted, no law breaks, and it has the states that it had: a
 // change of a machine that changes none of its orders changes no count.
 func TestWorlds(t *testing.T) {
-	searched := 0
+	searched, found := 0, map[string]int{}
 	for _, w := range Worlds() {
 		t.Run(w.Name, func(t *testing.T) {
 			if w.States > quick && !*flagAll {
@@ -36,7 +44,10 @@ func TestWorlds(t *testing.T) {
 			if r.Breach != nil {
 				t.Fatalf("%s\n%s", r, strings.Join(r.Trace, "\n"))
 			}
-			if !r.Whole || r.States != w.States {
+			found[w.Name] = r.States
+			if *flagRewrite && *flagAll {
+				t.Log(r)
+			} else if !r.Whole || r.States != w.States {
 				t.Errorf("%s; it was made with %d states", r, w.States)
 			}
 			for _, law := range [...]int{0, 1, 5, 8} {
@@ -51,6 +62,29 @@ func TestWorlds(t *testing.T) {
 	}
 	if searched < 3 {
 		t.Errorf("%d worlds are small enough to be searched every time", searched)
+	}
+	if *flagRewrite && *flagAll && !t.Failed() {
+		rewrite(t, found)
+	}
+}
+
+// rewrite writes how many states each world has where the worlds read it.
+func rewrite(t *testing.T, found map[string]int) {
+	old, err := os.ReadFile("counts.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(old), "{\n")
+	text := head + "{\n"
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		text += fmt.Sprintf("\t%q: %d,\n", name, found[name])
+	}
+	src, err := goformat.Source([]byte(text + "}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("counts.go", src, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

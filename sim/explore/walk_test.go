@@ -18,3 +18,16 @@ func BenchmarkWalk(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSearch exhausts a world of a settle rewrite by two auditors.
+func BenchmarkSearch(b *testing.B) {
+	for b.Loop() {
+		r := Search(settleTwo(), Options{})
+		if r.Breach != nil || !r.Whole {
+			b.Fatal(r)
+		}
+		b.ReportMetric(float64(r.States)/r.Took.Seconds(), "states/cpu-s")
+		b.ReportMetric(float64(r.Edges)/r.Took.Seconds(), "edges/cpu-s")
+		b.ReportMetric(float64(r.Bytes)/float64(r.States), "peak-bytes/state")
+	}
+}

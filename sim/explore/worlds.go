@@ -124,7 +124,7 @@ func reapTwo() *World {
 	b.create(1, 0)
 	e := b.settled(1, 2, 3)
 	b.reaps(1, &e, epoch)
-	return b.done(Budget{Cuts: 1, Lost: 1}, 0, tombs, burials, objects)
+	return b.done(Budget{Cuts: 1, Lost: 1}, tombs, burials, objects)
 }
 
 func reapReader() *World {
@@ -133,7 +133,7 @@ func reapReader() *World {
 	b.create(1, 0)
 	b.settled(1, 2)
 	b.delete(1)
-	return b.done(Budget{Cuts: 1}, 0)
+	return b.done(Budget{Cuts: 1})
 }
 
 func settleRetry() *World {
@@ -143,7 +143,7 @@ func settleRetry() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Cuts: 1, Lost: 1}, 0, orphans, births, checks, slots, objects)
+	return b.done(Budget{Cuts: 1, Lost: 1}, orphans, births, checks, slots, objects)
 }
 
 func settleTwo() *World {
@@ -153,7 +153,7 @@ func settleTwo() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Lost: 1}, 0, orphans, births, checks, slots, objects)
+	return b.done(Budget{Lost: 1}, orphans, births, checks, slots, objects)
 }
 
 func settleLate() *World {
@@ -164,7 +164,7 @@ func settleLate() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Late: 1}, 0, checks, slots)
+	return b.done(Budget{Late: 1}, checks, slots)
 }
 
 func orphanRetry() *World {
@@ -176,7 +176,7 @@ func orphanRetry() *World {
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
 	b.intent(keys.Settled{Bucket: "b", Stream: 1, Epoch: 1}.Key(), "gone#0/-/0")
-	return b.done(Budget{Lost: 1}, 0, checks, slots)
+	return b.done(Budget{Lost: 1}, checks, slots)
 }
 
 func uploadCut() *World {
@@ -187,7 +187,7 @@ func uploadCut() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 4}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Cuts: 1}, 0, checks, slots)
+	return b.done(Budget{Cuts: 1}, checks, slots)
 }
 
 func trimTwo() *World {
@@ -200,7 +200,7 @@ func trimTwo() *World {
 	b.put(keys.ChainHead("star", 1), format.ChainHead{State: format.ChainSettled, Checkpoint: 1, Cut: 1}.Encode())
 	b.put(keys.DueTrimCheck(0, epoch, "star", 1), format.TrimMark{}.Encode())
 	b.put(keys.DueTrimCheck(0, epoch+1000, "star", 1), format.TrimMark{}.Encode())
-	return b.done(Budget{Cuts: 1}, 0)
+	return b.done(Budget{Cuts: 1})
 }
 
 func trimRewrite() *World {
@@ -211,7 +211,7 @@ func trimRewrite() *World {
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
 	b.put(keys.DueTrimCheck(0, epoch+500, "star", 1), format.TrimMark{}.Encode())
-	return b.done(Budget{}, 0, orphans, births, objects)
+	return b.done(Budget{}, orphans, births, objects)
 }
 
 func collect() *World {
@@ -222,7 +222,7 @@ func collect() *World {
 	b.put(keys.Trim(1), format.EncodeNumber(3))
 	key := objectKey(1, &e)
 	b.put(keys.DueGC(keys.ShardOfObject(key, 1), 48, key), format.ReapMark{Footer: e.Footer, Dead: 48}.Encode())
-	return b.done(Budget{Cuts: 1}, 0, tombs, burials, reaps, orphans, births, objects)
+	return b.done(Budget{Cuts: 1}, tombs, burials, reaps, orphans, births, objects)
 }
 
 func age() *World {
@@ -233,7 +233,7 @@ func age() *World {
 	b.settled(1, 2)
 	b.put(keys.DueRetention(keys.ShardOfStream(1, 1), epoch, 1), format.RetentionMark{}.Encode())
 	b.w.horizon = epoch + 4_500
-	return b.done(Budget{Cuts: 1}, 0, reaps, objects)
+	return b.done(Budget{Cuts: 1}, reaps, objects)
 }
 
 func buryTwo() *World {
@@ -242,7 +242,7 @@ func buryTwo() *World {
 	b.create(1, 0)
 	b.settled(1, 2)
 	b.delete(1)
-	return b.done(Budget{Cuts: 1, Lost: 1}, 0, reaps, objects)
+	return b.done(Budget{Cuts: 1, Lost: 1}, reaps, objects)
 }
 
 func buryUnsettled() *World {
@@ -252,7 +252,7 @@ func buryUnsettled() *World {
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{}, 0, orphans, births, checks, slots, reaps, objects)
+	return b.done(Budget{}, orphans, births, checks, slots, reaps, objects)
 }
 
 // zombie is a slot that a writer put on its way before it was paused.
@@ -277,7 +277,7 @@ func settleZombie() *World {
 	b.put(keys.Writer(1), format.Writer{Star: "star", Epoch: 1}.Encode())
 	b.zombie("star", 1, 0, part{1, 1})
 	b.settles("star", 1, epoch)
-	return b.done(Budget{Cuts: 1}, 0, batches, lingers, slots)
+	return b.done(Budget{Cuts: 1}, batches, lingers, slots)
 }
 
 func settleOpen() *World {
@@ -291,7 +291,7 @@ func settleOpen() *World {
 	b.star("other")
 	b.settles("star", 1, epoch)
 	b.settles("other", 2, epoch+90_000)
-	return b.done(Budget{}, 0, batches, lingers, slots, settles, chains)
+	return b.done(Budget{}, batches, lingers, slots, settles, chains)
 }
 
 func absorbRewrite() *World {
@@ -302,7 +302,7 @@ func absorbRewrite() *World {
 	b.put(keys.Writer(1), format.Writer{Star: "star", Epoch: 1}.Encode())
 	b.slot("star", 1, 0, part{1, 1})
 	b.settles("star", 1, epoch)
-	return b.done(Budget{}, 0, orphans, births, checks, slots, objects)
+	return b.done(Budget{}, orphans, births, checks, slots, objects)
 }
 
 func retire() *World {
@@ -311,5 +311,5 @@ func retire() *World {
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
 	b.settles("star", 1, epoch)
-	return b.done(Budget{}, 0)
+	return b.done(Budget{})
 }
