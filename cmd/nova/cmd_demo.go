@@ -69,6 +69,7 @@ The times are short (a read grace of seven seconds), so it takes about a minute.
 	f.StringArrayVar(&cfg.Inputs, "input", nil, "file whose lines are records; may be repeated (none: generated texts)")
 	f.BoolVar(&asJSON, "json", false, "one JSON object instead of the table")
 	f.DurationVar(&cfg.Drain, "drain-within", 30*time.Second, "give up when the auditors have made no progress for this long")
+	f.BoolVar(&cfg.ObjectCache, "object-cache", false, "run an object cache too: deletes go through it")
 	f.BoolVar(&brisk, "brisk", false, "even shorter times, for tests on an idle machine")
 	_ = f.MarkHidden("brisk")
 	logs.register(f, "error")

@@ -70,7 +70,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	files, records := texts(t, dir, 2000)
-	args := []string{"demo", "--data", filepath.Join(dir, "data"), "--brisk", "--json"}
+	args := []string{"demo", "--data", filepath.Join(dir, "data"), "--brisk", "--json", "--object-cache"}
 	for _, f := range files {
 		args = append(args, "--input", f)
 	}
@@ -90,6 +90,7 @@ func TestDemo(t *testing.T) {
 	for name, n := range map[string]int64{
 		"bytes settled": w.SettledBytes, "slots trimmed": w.SlotsTrimmed, "objects reaped": w.ObjectsReaped, "chains settled": w.ChainsSettled,
 		"streams torn down": w.StreamsGone, "bytes moved by GC": w.GCMoved, "trims by age": w.Retained, "reads while auditing": r.Reads,
+		"deletes through the cache": w.CacheDeletes,
 	} {
 		if n == 0 {
 			t.Errorf("no %s", name)

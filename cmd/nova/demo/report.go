@@ -61,6 +61,7 @@ type Work struct {
 	StreamsGone    int64 `json:"streams_torn_down"`
 	GCMoved        int64 `json:"gc_moved_bytes"`
 	Retained       int64 `json:"retention_trims"`
+	CacheDeletes   int64 `json:"deletes_through_the_cache"` // keys; 0 without --object-cache
 }
 
 // JSON writes the report as one object.
@@ -84,6 +85,9 @@ func (r *Report) Table(w io.Writer) error {
 	t.row("RECLAIMED", count(r.Work.SlotsTrimmed)+" slots trimmed", count(r.Work.ObjectsReaped)+" objects reaped", size(r.Work.GCMoved)+" moved by GC")
 	t.row("ORPHANS", count(r.Work.OrphansJudged)+" judged", count(r.Work.OrphansDeleted)+" deleted", count(r.Work.UploadsAborted)+" uploads aborted")
 	t.row("STREAMS", count(r.Work.StreamsGone)+" torn down", count(r.Work.Retained)+" trimmed by age", count(r.Reads)+" read meanwhile")
+	if r.Work.CacheDeletes > 0 {
+		t.row("CACHE", count(r.Work.CacheDeletes)+" deletes through it")
+	}
 	t.gap()
 	t.row("DUTY", "RUNS", "PUT BACK", "PARKED", "STANDING")
 	for _, q := range daemon.QueueNames() {

@@ -30,6 +30,8 @@ type Config struct {
 	// Drain is how long the queues may go without any progress before the demo
 	// gives up; 0 is 30 s.
 	Drain time.Duration
+	// ObjectCache runs one instance of an object cache; deletes go through it.
+	ObjectCache bool
 }
 
 // Buckets are the S3 buckets of a local cluster, by class.
@@ -45,12 +47,13 @@ const (
 	JournalCap = 64 << 20
 )
 
-// OpenLocal opens the cluster on an embedded stack.
-func OpenLocal(ctx context.Context, stack *embedded.Stack, dials core.Dials, log *slog.Logger) (*daemon.Cluster, error) {
+// OpenLocal opens the cluster on an embedded stack; deletes go through the object
+// caches at these addresses, if there are any.
+func OpenLocal(ctx context.Context, stack *embedded.Stack, dials core.Dials, log *slog.Logger, caches ...string) (*daemon.Cluster, error) {
 	return daemon.Open(ctx, daemon.Config{
 		Etcd: stack.Client(), Prefix: Prefix,
 		S3:      s3store.Config{URL: stack.S3.URL, Region: stack.S3.Region, AccessKey: stack.S3.AccessKey, SecretKey: stack.S3.SecretKey},
-		Buckets: Buckets, Dials: dials, Log: log,
+		Buckets: Buckets, Caches: caches, Dials: dials, Log: log,
 	})
 }
 
@@ -70,6 +73,7 @@ type demo struct {
 	cluster  *daemon.Cluster
 	session  *daemon.Session
 	stars    [core.Classes]*starKeeper
+	cache    *objectCache // nil: there is none
 	inputs   []*input
 	report   *Report
 
@@ -127,7 +131,15 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 		case <-ctx.Done():
 		}
 	}()
-	if d.cluster, err = OpenLocal(ctx, stack, cfg.Dials, cfg.Log); err != nil {
+	var caches []string
+	if cfg.ObjectCache {
+		if d.cache, err = startCache(stack, cfg.Log); err != nil {
+			return nil, err
+		}
+		defer d.cache.close()
+		caches = []string{d.cache.at}
+	}
+	if d.cluster, err = OpenLocal(ctx, stack, cfg.Dials, cfg.Log, caches...); err != nil {
 		return nil, err
 	}
 	defer d.cluster.Close()
@@ -210,6 +222,12 @@ func (d *demo) conclude(v daemon.Verdict) {
 		OrphansDeleted: t.Of(core.NoteOrphanReclaimed), UploadsAborted: t.Of(core.NoteOrphanUploadAborted),
 		ChainsSettled: t.Of(core.NoteChainSettled), StreamsGone: t.Of(core.NoteTeardownFinal),
 		GCMoved: t.Of(core.NoteGCMoved), Retained: t.Of(core.NoteRetentionTrimmed),
+	}
+	if d.cache != nil {
+		r.Work.CacheDeletes = d.cache.Stats().Deletes
+		if r.Work.CacheDeletes == 0 && r.Work.ObjectsReaped+r.Work.SlotsTrimmed > 0 {
+			d.failed("what was deleted did not go through the object cache")
+		}
 	}
 	r.Duties = map[string]daemon.DutyCount{}
 	for q := range keys.Queue(keys.Queues) {
