@@ -258,8 +258,8 @@ func TestOneProcessAtATime(t *testing.T) {
 // the machine's state follows the gap.
 func TestTheWriterCannotFollow(t *testing.T) {
 	for name, hinder := range map[string]func(j *Journal, r *recorded){
-		"buffer": func(_ *Journal, r *recorded) {
-			for range 200 { // within the time that a record waits for company
+		"buffer": func(j *Journal, r *recorded) {
+			for j.Stats().Dropped == 0 { // faster than the writer, which lets records wait for company
 				r.turn(strings.Repeat("v", 1000))
 			}
 		},
@@ -273,7 +273,11 @@ func TestTheWriterCannotFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.turn("lost at once")
-			time.Sleep(sulk + 100*time.Millisecond)
+			for failing := true; failing; time.Sleep(time.Millisecond) {
+				j.mu.Lock()
+				failing = j.failing
+				j.mu.Unlock()
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
