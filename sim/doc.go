@@ -9,6 +9,10 @@
 //	go test ./sim -seed 17 -v      replays one seed and prints what happened
 //	go test ./sim -runs 1000       runs a thousand seeds
 //
+// A run that breaks a law is kept as a record: its choices, named by what they were
+// about, so that it can be replayed after the code has changed, and taken apart
+// (packages shrink, story and html; docs/reproduce.md).
+//
 // An effect of any process is a choice of its own, twice: when it lands, and when
 // its reply is delivered. Faults strike by plan (package faults). The laws are
 // evaluated after everything that changes the world.

@@ -65,7 +65,7 @@ func FuzzTape(f *testing.F) {
 		for _, c := range sim.Run(sim.Config{Seed: seed, Effects: 150, Scene: sim.Nova}).Choices {
 			b = binary.AppendUvarint(b, uint64(c))
 		}
-		f.Add(b[:min(len(b), 4000)])
+		f.Add(b[:min(len(b), 1000)])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		choices := []uint32{}
