@@ -76,12 +76,13 @@ func (j *judge) Still(on bool) { j.still = on }
 
 // lawOf names a law by its number.
 func lawOf(n int) (Law, bool) {
-	ls := [...]Law{LawContract, LawWatched, LawBytes, LawAcked, LawReader, LawCursors, LawImmutable, LawBudget, LawDrains, LawStrikes}
-	if n < len(ls) {
-		return ls[n], true
+	if n < len(byNumber) {
+		return byNumber[n], true
 	}
 	return LawContract, false
 }
+
+var byNumber = [...]Law{LawContract, LawWatched, LawBytes, LawAcked, LawReader, LawCursors, LawImmutable, LawBudget, LawDrains, LawStrikes}
 
 // clock reports whether a write is one that goes on for ever: retention's chain,
 // the registration of who is alive, and leases, which come and go with those who

@@ -14,6 +14,9 @@ import (
 func Quiet(s *Snapshot, now core.Ms, d *core.Dials) (bad []Breach) {
 	for i := range s.Rows {
 		r := &s.Rows[i]
+		if !strings.HasPrefix(r.Key, "due/") && !strings.HasPrefix(r.Key, "sched/") {
+			continue
+		}
 		due, err := keys.ParseDue(r.Key)
 		if err != nil {
 			continue
@@ -107,30 +110,38 @@ type rest struct {
 func readRest(s *Snapshot) rest {
 	r := rest{gone: map[string]bool{}, aged: map[uint64]bool{}, newest: map[chainID]bool{}, named: map[lifeID]bool{}}
 	alive := map[string]bool{}
-	for i := range s.Rows {
-		if star, err := keys.ParseStar(s.Rows[i].Key); err == nil {
-			alive[star] = true
+	for i := range s.Rows { // "mint" comes before "star" in the order of keys
+		if strings.HasPrefix(s.Rows[i].Key, "star/") {
+			if star, err := keys.ParseStar(s.Rows[i].Key); err == nil {
+				alive[star] = true
+			}
 		}
 	}
 	for i := range s.Rows {
 		row := &s.Rows[i]
-		if star, err := keys.ParseGone(row.Key); err == nil {
-			x, err := format.DecodeGone(row.Val)
-			r.gone[star] = err == nil && x.Phase == format.GoneDone
-		}
-		if id, err := keys.ParseStream(row.Key); err == nil {
-			x, err := format.DecodeStream(row.Val)
-			r.aged[id] = err == nil && !x.Deleted && x.MaxAge > 0
-		}
-		if star, _, err := keys.ParseMint(row.Key); err == nil && alive[star] {
-			if epoch, err := format.DecodeNumber(row.Val); err == nil {
-				r.newest[chainID{star, epoch}] = true
+		switch head, _, _ := strings.Cut(row.Key, "/"); head {
+		case "gone":
+			if star, err := keys.ParseGone(row.Key); err == nil {
+				x, err := format.DecodeGone(row.Val)
+				r.gone[star] = err == nil && x.Phase == format.GoneDone
 			}
-		}
-		if id, _, err := keys.ParseRef(row.Key); err == nil {
-			x, _ := format.DecodeRow(row.Val)
-			for k := range x.Entries {
-				r.named[entryLife(id, &x.Entries[k])] = true
+		case "stream":
+			if id, err := keys.ParseStream(row.Key); err == nil {
+				x, err := format.DecodeStream(row.Val)
+				r.aged[id] = err == nil && !x.Deleted && x.MaxAge > 0
+			}
+		case "mint":
+			if star, _, err := keys.ParseMint(row.Key); err == nil && alive[star] {
+				if epoch, err := format.DecodeNumber(row.Val); err == nil {
+					r.newest[chainID{star, epoch}] = true
+				}
+			}
+		case "ref":
+			if id, _, err := keys.ParseRef(row.Key); err == nil {
+				x, _ := format.DecodeRow(row.Val)
+				for k := range x.Entries {
+					r.named[entryLife(id, &x.Entries[k])] = true
+				}
 			}
 		}
 	}
