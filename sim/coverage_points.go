@@ -46,11 +46,17 @@ func unreached(p boundaries.Point) (why string, yes bool) {
 	return why, yes
 }
 
+// excuses reports whether so many runs need not have been cut at a crash point.
+func (c *Count) excuses(p boundaries.Point) bool {
+	why, ok := unreached(p)
+	return ok && (c.Runs < Many || !strings.HasPrefix(why, "rare"))
+}
+
 // Uncut lists the crash points that no run was cut at, less those of Unreached, and
 // the rows of the crash table that none stood at.
 func (c *Count) Uncut() (points []Uncut, rows []int) {
 	for i, p := range boundaries.Points() {
-		if _, ok := unreached(p); ok {
+		if c.excuses(p) {
 			continue
 		}
 		for s := range faults.Side(faults.Sides) {
@@ -83,7 +89,7 @@ func (c *Count) Cutting() string {
 	fmt.Fprintf(&b, "\nrows stood at %d/%d", stood, faults.Rows)
 	points, _ := c.Uncut()
 	all := len(boundaries.Points())
-	of := all - len(Excluded())
+	of := all - len(c.Excluded())
 	b.WriteString("; points cut")
 	for s := range faults.Side(faults.Sides) {
 		left := 0
@@ -98,10 +104,11 @@ func (c *Count) Cutting() string {
 	return b.String()
 }
 
-// Excluded is the crash points that Unreached excuses, by index of boundaries.Points.
-func Excluded() (points []int) {
+// Excluded is the crash points that these runs need not have been cut at, by index
+// of boundaries.Points.
+func (c *Count) Excluded() (points []int) {
 	for i, p := range boundaries.Points() {
-		if _, ok := unreached(p); ok {
+		if c.excuses(p) {
 			points = append(points, i)
 		}
 	}
@@ -112,7 +119,7 @@ func Excluded() (points []int) {
 func (c *Count) NotCut() string {
 	var b strings.Builder
 	for i, p := range boundaries.Points() {
-		if _, ok := unreached(p); ok || c.Points == nil {
+		if c.excuses(p) || c.Points == nil {
 			continue
 		}
 		var left []string

@@ -98,7 +98,9 @@ func heldToUnreached(t *testing.T, c *sim.Count) {
 			t.Errorf("%s is excused (%s), and there is no such point", name, why)
 		}
 	}
-	for _, i := range sim.Excluded() {
+	many := *c
+	many.Runs = sim.Many // what is rare may be reached
+	for _, i := range many.Excluded() {
 		if n := c.Points[i].Passed; n > 0 {
 			t.Errorf("%s is excused, and was reached %d times", boundaries.Points()[i], n)
 		}
@@ -148,6 +150,11 @@ func TestCoverageFails(t *testing.T) {
 		if ok || !strings.Contains(text, want) {
 			t.Errorf("%v, and no word of %q:\n%s", ok, want, text)
 		}
+	}
+	many := few.Sum
+	many.Runs = sim.Many
+	if n, m := len(few.Sum.Excluded()), len(many.Excluded()); m == 0 || n <= m {
+		t.Errorf("%d points are excused of few runs, and %d of many", n, m)
 	}
 	few.Sum.Runs = sim.Enough // as if all of them had been like it
 	if text, ok := end(&few, false); ok || !strings.Contains(text, "uncovered: fault cut-before") || strings.Contains(text, "uncovered: law") {
