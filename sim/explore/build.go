@@ -225,7 +225,7 @@ func (b *builder) reaps(id uint64, e *format.Entry, at core.Ms) {
 // intent announces an output that was, or was not, published: what a process that
 // is gone has left.
 func (b *builder) intent(derived string, attempt string) core.Mark {
-	in := format.Intent{Store: "std", Birth: b.now, Attempt: attempt}
+	in := format.Intent{Store: "std", Birth: b.now, Attempt: attempt, Generation: 1}
 	m := b.put(keys.DueOrphan(keys.ShardOfObject(derived, 1), derived), in.Encode())
 	b.put(keys.SchedOrphan(keys.ShardOfObject(derived, 1), b.now, derived), "")
 	return m

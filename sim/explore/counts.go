@@ -8,7 +8,7 @@ var counts = map[string]int{
 	"reap-reader":    73157,
 	"settle-retry":   296278,
 	"settle-two":     3878431,
-	"settle-late":    0,
+	"orphan-late":    0,
 	"orphan-retry":   0,
 	"upload-cut":     0,
 	"trim-two":       989128,

@@ -10,6 +10,12 @@ import (
 	"nova/core/serve"
 )
 
+// once is an actor that is not started again after a cut.
+func once(a Actor) Actor {
+	a.Once = true
+	return a
+}
+
 // deletes is a client that deletes a stream.
 func deletes(id uint64) Actor {
 	a := Does("deleter", func(m *serve.Delete, t core.Turn, e *core.Env) bool { return m.Step(t, e, id) != core.Working })
@@ -103,7 +109,7 @@ const (
 // Worlds are the small worlds, by name, in order.
 func Worlds() []*World {
 	return []*World{
-		reapTwo(), reapReader(), settleRetry(), settleTwo(), settleLate(), orphanRetry(), uploadCut(), trimTwo(), trimRewrite(), collect(),
+		reapTwo(), reapReader(), settleRetry(), settleTwo(), orphanLate(), orphanRetry(), uploadCut(), trimTwo(), trimRewrite(), collect(),
 		age(), buryTwo(), buryUnsettled(), settleZombie(), settleOpen(), absorbRewrite(), retire(),
 	}
 }
@@ -156,15 +162,21 @@ func settleTwo() *World {
 	return b.done(Budget{Lost: 1}, orphans, births, checks, slots, objects)
 }
 
-func settleLate() *World {
-	b := small("settle-late", "an auditor rewrites a batch and its requests may land late, while another judges its intent",
-		rewriter("auditor-a"), judge("auditor-b"))
-	b.w.Dials.OrphanGrace = 1101
+func orphanLate() *World {
+	b := small("orphan-late", "two auditors judge an intent whose object is still on its way",
+		judge("auditor-a"), judge("auditor-b"))
+	b.now = epoch - b.w.Dials.OrphanGrace
 	b.create(1, 0)
-	b.mint("star", 1, core.Standard)
-	b.batch("star", 1, false, []part{{1, 2}})
-	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Late: 1}, checks, slots)
+	b.settled(1, 2)
+	derived := keys.Settled{Bucket: "b", Stream: 1, Epoch: 2, First: 2}
+	made := b.intent(derived.Key(), "gone#0/-/0")
+	derived.Inc, derived.HasInc = keys.Incarnation{Generation: 1, Created: made.Rev}, true
+	data := record(1, 2)
+	tail, _ := format.Finish(format.SettledObject, int64(len(data)), []format.Chunk{{Stream: 1, First: 2, Count: 1,
+		CRC: format.CRC([]byte(data)), Len: int64(len(data)), Oldest: b.now, Newest: b.now}})
+	until := epoch + b.w.Dials.Admission
+	b.w.flying = append(b.w.flying, flying{core.Create(core.Obj{Store: "std", Key: derived.Key()}, core.Bytes(data+tail), until), until + b.w.Dials.Service})
+	return b.done(Budget{Cuts: 1})
 }
 
 func orphanRetry() *World {
@@ -176,18 +188,20 @@ func orphanRetry() *World {
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
 	b.intent(keys.Settled{Bucket: "b", Stream: 1, Epoch: 1}.Key(), "gone#0/-/0")
-	return b.done(Budget{Lost: 1}, checks, slots)
+	b.w.horizon = epoch + 7_000
+	return b.done(Budget{}, checks, slots)
 }
 
 func uploadCut() *World {
-	b := small("upload-cut", "a rewrite in parts is cut between them; its intent is judged, and a retry begins anew",
-		rewriter("auditor-a"), judge("auditor-b"))
-	b.w.Dials.PartMin, b.w.Dials.PartMax = 40, 100
+	b := small("upload-cut", "a rewrite in parts is cut between them for good; its intent is judged",
+		once(rewriter("auditor-a")), judge("auditor-b"))
+	b.w.Dials.PartMin, b.w.Dials.PartMax = 60, 120
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 4}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{Cuts: 1}, checks, slots)
+	b.w.horizon = epoch + 6_500
+	return b.done(Budget{Cuts: 1}, checks, slots, batches, lingers)
 }
 
 func trimTwo() *World {
@@ -246,13 +260,14 @@ func buryTwo() *World {
 }
 
 func buryUnsettled() *World {
-	b := small("bury-unsettled", "a stream is deleted while its batch is being rewritten, and torn down",
-		deletes(1), undertaker("auditor-a"), rewriter("auditor-b"))
+	b := small("bury-unsettled", "a stream is torn down that was deleted while its batch waits to be rewritten",
+		undertaker("auditor-a"), rewriter("auditor-b"))
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
-	return b.done(Budget{}, orphans, births, checks, slots, reaps, objects)
+	b.delete(1)
+	return b.done(Budget{Cuts: 1}, orphans, births, checks, slots, reaps, objects)
 }
 
 // zombie is a slot that a writer put on its way before it was paused.
@@ -291,6 +306,7 @@ func settleOpen() *World {
 	b.star("other")
 	b.settles("star", 1, epoch)
 	b.settles("other", 2, epoch+90_000)
+	b.w.horizon = epoch + 4_000
 	return b.done(Budget{}, batches, lingers, slots, settles, chains)
 }
 
