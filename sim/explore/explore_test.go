@@ -24,7 +24,7 @@ var (
 )
 
 // quick is how many states a world has at most that every test run searches.
-const quick = 200_000
+const quick = 600_000
 
 // Every world is exhausted, no law breaks, and it has the states that it had: a
 // change of a machine that changes none of its orders changes no count.
@@ -51,11 +51,11 @@ func TestWorlds(t *testing.T) {
 				t.Errorf("%s; it was made with %d states", r, w.States)
 			}
 			for _, law := range [...]int{0, 1, 5, 8} {
-				if r.Judged[law] == 0 {
+				if r.Judged[law] == 0 && (law != 8 || r.Rests > 0) {
 					t.Errorf("law %d was judged on nothing", law)
 				}
 			}
-			if r.Rests == 0 {
+			if r.Rests+r.Ends == 0 {
 				t.Error("no order of events comes to rest")
 			}
 		})
@@ -118,8 +118,8 @@ func TestReductionFindsWhatTheWholeFinds(t *testing.T) {
 		make func() *World
 	}{
 		{"an object is deleted at once", 4, func() *World {
-			w := reapReader()
-			w.Actors[2] = hasty()
+			w := reapTwo()
+			w.Actors[1] = hasty()
 			return w
 		}},
 		{"an object is deleted and its marker stays", 8, func() *World {
@@ -202,8 +202,8 @@ func TestWorldsCoverTheDutiesAndTheCrashTable(t *testing.T) {
 // Every strategy finds a bug that is there, and tells the way to it.
 func TestStrategiesFind(t *testing.T) {
 	for s := range Exhaustive {
-		w := reapReader()
-		w.Actors[2] = hasty()
+		w := reapTwo()
+		w.Actors[1] = hasty()
 		r := Walk(w, WalkOptions{Strategy: s, Seed: 1, Runs: 20_000})
 		if r.Breach == nil || r.Breach.Law != 4 || len(r.Trace) == 0 {
 			t.Errorf("%s: %s", s, r)

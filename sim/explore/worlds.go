@@ -2,19 +2,15 @@ package explore
 
 import (
 	"fmt"
+	"strings"
 
 	"nova/core"
 	"nova/core/admin"
 	"nova/core/format"
 	"nova/core/keys"
 	"nova/core/serve"
+	"nova/sim/world"
 )
-
-// once is an actor that is not started again after a cut.
-func once(a Actor) Actor {
-	a.Once = true
-	return a
-}
 
 // deletes is a client that deletes a stream.
 func deletes(id uint64) Actor {
@@ -109,7 +105,7 @@ const (
 // Worlds are the small worlds, by name, in order.
 func Worlds() []*World {
 	return []*World{
-		reapTwo(), reapReader(), settleRetry(), settleTwo(), orphanLate(), orphanRetry(), uploadCut(), trimTwo(), trimRewrite(), collect(),
+		reapTwo(), reapReader(), settleRetry(), settleTwo(), orphanLate(), orphanRetry(), uploadLeft(), trimTwo(), trimRewrite(), collect(),
 		age(), buryTwo(), buryUnsettled(), settleZombie(), settleOpen(), absorbRewrite(), retire(),
 	}
 }
@@ -145,6 +141,7 @@ func reapReader() *World {
 func settleRetry() *World {
 	b := small("settle-retry", "an auditor rewrites one batch of one slot; it is cut, or not answered, and begins anew",
 		rewriter("auditor-a"))
+	b.w.Dials.PartMin, b.w.Dials.PartMax, b.w.Dials.OutputCap = 60, 120, 4000 // an output of two parts
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 2}})
@@ -188,20 +185,30 @@ func orphanRetry() *World {
 	b.batch("star", 1, false, []part{{1, 2}})
 	b.state("star", 1, format.ChainSettled)
 	b.intent(keys.Settled{Bucket: "b", Stream: 1, Epoch: 1}.Key(), "gone#0/-/0")
-	b.w.horizon = epoch + 7_000
+	b.w.horizon = epoch + 3_000
 	return b.done(Budget{}, checks, slots)
 }
 
-func uploadCut() *World {
-	b := small("upload-cut", "a rewrite in parts is cut between them for good; its intent is judged",
-		once(rewriter("auditor-a")), judge("auditor-b"))
-	b.w.Dials.PartMin, b.w.Dials.PartMax = 60, 120
+func uploadLeft() *World {
+	b := small("upload-left", "two auditors judge an intent whose upload a cut process left; one of its parts is still on its way",
+		judge("auditor-a"), judge("auditor-b"))
+	b.w.Dialect.LateParts = true
+	b.w.made = world.New(world.LimitsOf(&b.w.Dials), b.w.Dialect, "std", "exp").Local()
+	b.now = epoch - b.w.Dials.OrphanGrace
 	b.create(1, 0)
-	b.mint("star", 1, core.Standard)
-	b.batch("star", 1, false, []part{{1, 4}})
-	b.state("star", 1, format.ChainSettled)
-	b.w.horizon = epoch + 6_500
-	return b.done(Budget{Cuts: 1}, checks, slots, batches, lingers)
+	b.settled(1, 2)
+	derived := keys.Settled{Bucket: "b", Stream: 1, Epoch: 2, First: 2}
+	made := b.intent(derived.Key(), "gone#0/-/0")
+	derived.Inc, derived.HasInc = keys.Incarnation{Generation: 1, Created: made.Rev}, true
+	at := core.Obj{Store: "std", Key: derived.Key()}
+	until := epoch + b.w.Dials.Admission
+	begin := core.CreateUpload(at, until)
+	upload := b.w.made.Apply(&begin, world.When{Now: b.now, Admitted: b.now}).Val
+	data := strings.Repeat("x", int(b.w.Dials.PartMin))
+	part := core.UploadPart(at, upload, 1, core.Bytes(data), until)
+	b.w.made.Apply(&part, world.When{Now: b.now, Admitted: b.now})
+	b.w.flying = append(b.w.flying, flying{core.UploadPart(at, upload, 2, core.Bytes(data), until), until + b.w.Dials.Service})
+	return b.done(Budget{Cuts: 1, Lost: 1})
 }
 
 func trimTwo() *World {
@@ -267,7 +274,8 @@ func buryUnsettled() *World {
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
 	b.delete(1)
-	return b.done(Budget{Cuts: 1}, orphans, births, checks, slots, reaps, objects)
+	b.w.horizon = epoch + 2_400
+	return b.done(Budget{}, orphans, births, checks, slots, reaps, objects)
 }
 
 // zombie is a slot that a writer put on its way before it was paused.
@@ -306,7 +314,7 @@ func settleOpen() *World {
 	b.star("other")
 	b.settles("star", 1, epoch)
 	b.settles("other", 2, epoch+90_000)
-	b.w.horizon = epoch + 4_000
+	b.w.horizon = epoch + 2_500
 	return b.done(Budget{}, batches, lingers, slots, settles, chains)
 }
 
