@@ -42,7 +42,7 @@ func (f Fate) String() string {
 // MutantsOptions says which planted bugs to run, and for how long.
 type MutantsOptions struct {
 	Dir      string        // of the planted bugs; "": faults/planted in the module
-	Seeds    int           // that each bug has to survive; 0: 1,000
+	Seeds    int           // that each bug has to survive; 0: 2,000
 	From     uint64        // the first seed
 	Only     []string      // names; none: all
 	Parallel int           // bugs built and run side by side; 0: 2
@@ -120,7 +120,7 @@ func (o *MutantsOptions) load() (root string, bugs []Planted, err error) {
 		o.Dir = filepath.Join(root, "faults", "planted")
 	}
 	if o.Seeds == 0 {
-		o.Seeds = 1000
+		o.Seeds = 2000
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 2

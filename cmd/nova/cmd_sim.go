@@ -221,7 +221,7 @@ prints how many seeds, walks or states that took.`,
 	f := c.Flags()
 	f.StringVar(&o.Dir, "dir", "", "folder of the planted bugs (none: faults/planted of the source tree)")
 	f.StringSliceVar(&o.Only, "only", nil, "names of bugs (none: all)")
-	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 1,000)")
+	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 2,000)")
 	f.Uint64Var(&o.From, "from", 0, "the first seed")
 	f.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: 2)")
 	f.BoolVar(&table, "table", false, "a table of bugs and strategies")
