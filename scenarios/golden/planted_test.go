@@ -39,7 +39,7 @@ func TestThePlantedBugsAreSeen(t *testing.T) {
 
 // TestTheScriptedBugsAreSeen plants the bugs of the folder planted: those whose
 // interleaving is too rare for seeds to meet, so that a script keeps it. They are
-// planted together, which takes one build: of each its own script, finding-fN, must
+// planted together, which takes one build: of each its own script (see scriptOf) must
 // come out otherwise. With -planted scripted they are planted one by one.
 func TestTheScriptedBugsAreSeen(t *testing.T) {
 	if testing.Short() {
@@ -63,14 +63,27 @@ func TestTheScriptedBugsAreSeen(t *testing.T) {
 	for i := range bugs {
 		together[i] = &bugs[i]
 	}
-	by := failing(t, root, "TestFindings", together...)
+	by := failing(t, root, "TestFindings|TestGaps|TestCases", together...)
 	for i := range bugs {
-		finding, _, _ := strings.Cut(bugs[i].Name, "-")
-		if !slices.ContainsFunc(by, func(script string) bool { return strings.HasPrefix(script, "finding-"+finding+"-") }) {
+		own := scriptOf(bugs[i].Name)
+		if !slices.ContainsFunc(by, func(script string) bool { return strings.HasPrefix(script, own) }) {
 			t.Errorf("%s: its script does not see it: %s", bugs[i].Name, bugs[i].Breaks)
 		}
 	}
 	t.Logf("%d bugs; these scripts see them: %s", len(bugs), strings.Join(by, " "))
+}
+
+// scriptOf is how the name of a bug's own script begins: a bug is named for a
+// finding (f3), a gap (gap11) or a case (c25).
+func scriptOf(bug string) string {
+	of, _, _ := strings.Cut(bug, "-")
+	switch {
+	case strings.HasPrefix(of, "gap"):
+		return "gap-" + of[len("gap"):] + "-"
+	case strings.HasPrefix(of, "f"):
+		return "finding-" + of + "-"
+	}
+	return of + "-"
 }
 
 // seen plants one bug and plays the scripts: at least one must come out otherwise.
