@@ -65,7 +65,7 @@ func TestParsePlantedRefuses(t *testing.T) {
 	for what, from := range map[string][2]string{
 		"nothing that it breaks":     {"breaks: a sentence\n", ""},
 		"no file":                    {"file: core/duty/reap.go\n", ""},
-		"a file outside the core":    {"core/duty/reap.go", "sim/world.go"},
+		"a file of no machine":       {"core/duty/reap.go", "sim/world.go"},
 		"a test":                     {"reap.go", "reap_test.go"},
 		"a path that leaves":         {"core/duty/reap.go", "core/../prod/x.go"},
 		"an unknown header":          {"law: 4", "laws: 4"},

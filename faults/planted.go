@@ -141,9 +141,11 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 	return p, nil
 }
 
-// source reports whether a path is that of a source file of the core.
+// source reports whether a path is that of a source file of the core, or of a
+// production host: what only a host can get wrong has its planted bugs too, which
+// its own tests must see.
 func source(file string) bool {
-	return path.Clean(file) == file && strings.HasPrefix(file, "core/") && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
+	return path.Clean(file) == file && (strings.HasPrefix(file, "core/") || strings.HasPrefix(file, "prod/")) && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
 }
 
 // Files is the files that the bug changes, each once, in the order of its edits.
