@@ -19,15 +19,19 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch exhausts a world of a settle rewrite by two auditors.
+// BenchmarkSearch exhausts worlds of different duties.
 func BenchmarkSearch(b *testing.B) {
-	for b.Loop() {
-		r := Search(settleTwo(), Options{})
-		if r.Breach != nil || !r.Whole {
-			b.Fatal(r)
-		}
-		b.ReportMetric(float64(r.States)/r.Took.Seconds(), "states/cpu-s")
-		b.ReportMetric(float64(r.Edges)/r.Took.Seconds(), "edges/cpu-s")
-		b.ReportMetric(float64(r.Bytes)/float64(r.States), "peak-bytes/state")
+	for _, name := range [...]string{"trim-two", "age", "settle-two"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r := Search(Find(name), Options{})
+				if r.Breach != nil || !r.Whole {
+					b.Fatal(r)
+				}
+				b.ReportMetric(float64(r.States)/r.Took.Seconds(), "states/cpu-s")
+				b.ReportMetric(float64(r.Edges)/r.Took.Seconds(), "edges/cpu-s")
+				b.ReportMetric(float64(r.Bytes)/float64(r.States), "peak-bytes/state")
+			}
+		})
 	}
 }
