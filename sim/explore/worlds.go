@@ -135,7 +135,7 @@ func reapReader() *World {
 	b.create(1, 0)
 	b.settled(1, 2)
 	b.delete(1)
-	return b.done(Budget{Cuts: 1})
+	return b.done(Budget{Cuts: 1, Pauses: 1})
 }
 
 func settleRetry() *World {
@@ -232,7 +232,7 @@ func trimRewrite() *World {
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
 	b.put(keys.DueTrimCheck(0, epoch+500, "star", 1), format.TrimMark{}.Encode())
-	return b.done(Budget{}, orphans, births, objects)
+	return b.done(Budget{Pauses: 1}, orphans, births, objects)
 }
 
 func collect() *World {
