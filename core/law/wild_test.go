@@ -200,6 +200,25 @@ func (x wild) change(m *model) string {
 // has judged nothing before.
 func TestJudgeAgreesInWildWorlds(t *testing.T) {
 	breaches := map[int]int{}
+	missing := func() (laws []int) {
+		for _, law := range []int{0, 1, 2, 3, 5, 8} {
+			if breaches[law] == 0 {
+				laws = append(laws, law)
+			}
+		}
+		return laws
+	}
+	// Which laws a hundred drawn worlds break is a matter of the draw: law 8 is rare.
+	for n := 0; n == 0 || n < 20 && len(missing()) > 0 && !t.Failed(); n++ {
+		wildWorlds(t, breaches)
+	}
+	for _, law := range missing() {
+		t.Errorf("no world broke law %d", law)
+	}
+}
+
+// wildWorlds draws worlds, and counts which laws they break.
+func wildWorlds(t *testing.T, breaches map[int]int) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := empty()
 		for id := uint64(7); id <= 9; id++ {
@@ -229,11 +248,6 @@ func TestJudgeAgreesInWildWorlds(t *testing.T) {
 		}
 		m.livesAgree(t)
 	})
-	for _, law := range []int{0, 1, 2, 3, 5, 8} {
-		if breaches[law] == 0 {
-			t.Errorf("no world broke law %d", law)
-		}
-	}
 }
 
 // livesAgree: what the rows name, and how often, is the same however it was reached.
