@@ -127,20 +127,31 @@ func (r *reader) close() error {
 	return nil
 }
 
-func (r *reader) u() (v uint64) {
-	for k := range len(r.s) {
-		c := r.s[k]
+// Uvarint reads a number in its shortest form off the front of s: seven bits a
+// byte, the lowest first. It reports false where s holds none. It is for the
+// decoders of other packages too: serve's requests, and recordings.
+func Uvarint(s string) (v uint64, rest string, ok bool) {
+	for k := range len(s) {
+		c := s[k]
 		if k == 9 && c > 1 || k > 0 && c == 0 { // over 64 bits, or not the shortest form
 			break
 		}
 		v |= uint64(c&0x7f) << (7 * uint(k))
 		if c < 0x80 {
-			r.s = r.s[k+1:]
-			return v
+			return v, s[k+1:], true
 		}
 	}
-	r.fail("a number that is cut short or not in its shortest form")
-	return 0
+	return 0, s, false
+}
+
+func (r *reader) u() uint64 {
+	v, rest, ok := Uvarint(r.s)
+	if !ok {
+		r.fail("a number that is cut short or not in its shortest form")
+		return 0
+	}
+	r.s = rest
+	return v
 }
 
 func (r *reader) i() int64 {

@@ -1,5 +1,7 @@
 package serve
 
+import "nova/core/format"
+
 // wire appends the fields of a request or an answer: varints in their shortest
 // form, signed numbers zigzag.
 type wire []byte
@@ -37,20 +39,13 @@ func (p *unwire) byte() byte {
 	return c
 }
 
-func (p *unwire) u() (v uint64) {
-	for k := range len(p.s) {
-		c := p.s[k]
-		if k == 9 && c > 1 || k > 0 && c == 0 { // over 64 bits, or not the shortest form
-			break
-		}
-		v |= uint64(c&0x7f) << (7 * uint(k))
-		if c < 0x80 {
-			p.s = p.s[k+1:]
-			return v
-		}
+func (p *unwire) u() uint64 {
+	v, rest, ok := format.Uvarint(p.s)
+	if p.need(ok); !ok {
+		return 0
 	}
-	p.need(false)
-	return 0
+	p.s = rest
+	return v
 }
 
 func (p *unwire) i() int64 {

@@ -1,6 +1,9 @@
 package transcript
 
-import "nova/core"
+import (
+	"nova/core"
+	"nova/core/format"
+)
 
 // wire appends the fields of a record.
 type wire []byte
@@ -92,20 +95,13 @@ func (p *unwire) below(n int) byte {
 
 func (p *unwire) flag() bool { return p.below(2) == 1 }
 
-func (p *unwire) u() (v uint64) {
-	for k := range min(len(p.s), 10) {
-		c := p.s[k]
-		if k == 9 && c > 1 || k > 0 && c == 0 { // over 64 bits, or not the shortest form
-			break
-		}
-		v |= uint64(c&0x7f) << (7 * uint(k))
-		if c < 0x80 {
-			p.s = p.s[k+1:]
-			return v
-		}
+func (p *unwire) u() uint64 {
+	v, rest, ok := format.Uvarint(p.s)
+	if p.need(ok); !ok {
+		return 0
 	}
-	p.need(false)
-	return 0
+	p.s = rest
+	return v
 }
 
 func (p *unwire) i() int64 {
