@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,5 +169,5 @@ func Names() (out []string) {
 	for _, w := range Worlds() {
 		out = append(out, fmt.Sprintf("%-16s %s", w.Name, w.About))
 	}
-	return slices.Clip(out)
+	return out
 }

@@ -120,6 +120,10 @@ func (s *set) add(h uint64) bool {
 	}
 }
 
+// home reports whether a fingerprint is there for sure: it stands where it is
+// looked for first.
+func (s *set) home(h uint64) bool { return h != 0 && s.tab[h&s.mask] == h }
+
 // grow doubles the table: between 11 and 22 bytes a state, and half as much again
 // for as long as it moves over.
 func (s *set) grow() {

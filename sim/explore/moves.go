@@ -78,7 +78,6 @@ func (x *tables) movesOf(s *state, k int, out []move) []move {
 		return append(out, move{kind: boot, k: uint8(k)})
 	}
 	m := move{k: uint8(k)}
-	lands := uint32(0)
 	for i := range p.pend {
 		e := &p.pend[i]
 		o := &x.ops.all[e.op]
@@ -99,12 +98,9 @@ func (x *tables) movesOf(s *state, k int, out []move) []move {
 		}
 		m.kind = arrive
 		out = append(out, m)
-		if o.mutates {
-			lands |= 1 << i
-			if now := x.times[s.clock]; o.op.Until > 0 && now > o.op.Until && now <= o.op.Until+x.of.Dials.Service {
-				m.kind = edge
-				out = append(out, m)
-			}
+		if now := x.times[s.clock]; o.mutates && o.op.Until > 0 && now > o.op.Until && now <= o.op.Until+x.of.Dials.Service {
+			m.kind = edge
+			out = append(out, m)
 		}
 		if s.left.Lost > 0 {
 			m.kind = vanish
@@ -119,10 +115,7 @@ func (x *tables) movesOf(s *state, k int, out []move) []move {
 			out = append(out, m)
 		}
 	}
-	if s.left.Cuts > 0 {
-		out = x.cuts(s, k, lands, out)
-	}
-	return out
+	return x.cutsOf(s, k, out)
 }
 
 // cuts lists the ways of cutting a process: every subset of what it has in flight

@@ -113,16 +113,15 @@ func search(w *World, o Options, p *prints) *Result {
 	var ms []move
 	var found [batch]state
 	var sums [batch]uint64
+	var known [batch]bool
 	n := 0
 	flush := func() {
-		for j := range n { // touch first, so that the misses overlap
+		for j := range n { // a first look at each, so that the misses overlap
 			sums[j] = found[j].hash()
-			if seen.tab[sums[j]&seen.mask] == 1 {
-				sums[j] |= 0
-			}
+			known[j] = seen.home(sums[j])
 		}
 		for j := range n {
-			if seen.add(sums[j]) {
+			if !known[j] && seen.add(sums[j]) {
 				nxt = append(nxt, found[j])
 			}
 		}

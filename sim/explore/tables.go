@@ -77,7 +77,6 @@ type tables struct {
 	late     uint16 // the last instant of all
 	found    *Breach
 	notes    map[core.NoteKind]int64
-	kinds    [core.Kinds]bool
 	bounds   map[int]bool // boundaries of the source that effects were emitted at
 	judged   [law10]int64
 	newSteps int64 // steps and landings that were met for the first time
@@ -138,7 +137,6 @@ func (x *tables) operation(op *core.Op, session string, admitted core.Ms) uint32
 	x.buf = planOp.Append(x.buf[:0], unsafe.Pointer(op))
 	x.buf = append(binary.AppendVarint(x.buf, int64(admitted)), session...)
 	id := x.ops.id(x.buf, func() operation {
-		x.kinds[op.Kind] = true
 		o := operation{op: *op, session: session, admitted: admitted, mutates: op.Mutates() || op.Kind == core.KNone}
 		o.local = op.Kind == core.KStage || op.Kind == core.KGive
 		o.read = !o.mutates && (op.IsMeta() || op.IsStore())
