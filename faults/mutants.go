@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 )
 
@@ -39,21 +38,26 @@ func (f Fate) String() string {
 	return "fate?"
 }
 
+// Ranges are the first seeds of the ranges on each of which a bug has to be killed,
+// unless others are asked for.
+var Ranges = []uint{0, 1_000_000, 2_000_000}
+
 // MutantsOptions says which planted bugs to run, and for how long.
 type MutantsOptions struct {
 	Dir      string        // of the planted bugs; "": faults/planted in the module
 	Seeds    int           // that each bug has to survive; 0: 2,000
-	From     uint64        // the first seed
+	From     []uint        // the first seed of each range; none: Ranges
 	Only     []string      // names; none: all
 	Parallel int           // bugs built and run side by side; 0: 2
-	Timeout  time.Duration // for one bug; 0: ten minutes
+	Timeout  time.Duration // for one bug on one range; 0: ten minutes
 	Args     []string      // more flags for the simulator's run
 	Keep     string        // keep binaries and overlays in this folder; "": a temporary one
 }
 
-// Result is the fate of one bug.
+// Result is the fate of one bug on one range of seeds.
 type Result struct {
 	Bug     *Planted
+	From    uint64
 	Fate    Fate
 	Law     int    // Killed: which noticed
 	Seed    uint64 // Killed: at which
@@ -66,9 +70,10 @@ type Result struct {
 // ErrMutants is wrapped by the error of Mutants when a bug was not killed.
 var ErrMutants = errors.New("planted bugs are alive")
 
-// Mutants builds the simulator once with each planted bug, runs it until a law
-// breaks or the seeds are through, and prints the table of what became of each.
-// It fails unless every one was killed, and by its own law where it names one.
+// Mutants builds the simulator once with each planted bug, runs it on each range of
+// seeds until a law breaks or the seeds are through, and prints the table of what
+// became of each. It fails unless every one was killed on every range, and by its
+// own law where it names one.
 func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 	root, bugs, err := o.load()
 	if err != nil {
@@ -81,11 +86,11 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 		}
 		defer os.RemoveAll(scratch)
 	}
-	sound, err := o.sound(ctx, root, scratch, bugs, out)
+	s, err := newSound(ctx, root, scratch)
 	if err != nil {
 		return err
 	}
-	results := make([]Result, len(bugs))
+	results := make([][]Result, len(bugs))
 	next := make(chan int)
 	var lanes sync.WaitGroup
 	var said sync.Mutex
@@ -93,12 +98,12 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 		lanes.Go(func() {
 			for i := range next {
 				dir := filepath.Join(scratch, bugs[i].Name)
-				results[i] = o.run(ctx, root, dir, &bugs[i], sound)
+				results[i] = o.run(ctx, root, dir, &bugs[i], s)
 				if o.Keep == "" {
 					os.RemoveAll(dir)
 				}
 				said.Lock()
-				fmt.Fprintf(out, "%s: %s %s\n", bugs[i].Name, results[i].Fate, firstLine(results[i].Why))
+				fmt.Fprintf(out, "%s: %s\n", bugs[i].Name, inOneLine(results[i]))
 				said.Unlock()
 			}
 		})
@@ -122,6 +127,9 @@ func (o *MutantsOptions) load() (root string, bugs []Planted, err error) {
 	if o.Seeds == 0 {
 		o.Seeds = 2000
 	}
+	if len(o.From) == 0 {
+		o.From = Ranges
+	}
 	if o.Parallel == 0 {
 		o.Parallel = 2
 	}
@@ -142,62 +150,98 @@ func (o *MutantsOptions) load() (root string, bugs []Planted, err error) {
 	return root, bugs, nil
 }
 
-// sound runs the program as it is over the same seeds, once for each choice of
-// flags: a law that a seed breaks without a planted bug says nothing about one
-// when it breaks with it. It returns the flags that make those known.
-func (o *MutantsOptions) sound(ctx context.Context, root, scratch string, bugs []Planted, out io.Writer) (map[string][]string, error) {
-	binary := filepath.Join(scratch, "novasim")
-	if err := goBuild(ctx, root, "-ldflags", "-s -w", "-o", binary, "./"+Simulator); err != nil {
-		return nil, err
-	}
-	sound := map[string][]string{}
-	for i := range bugs {
-		with := strings.Join(bugs[i].With, " ")
-		if _, ok := sound[with]; ok {
-			continue
-		}
-		s := runSimulator(ctx, root, binary, append(o.args(&bugs[i]), "-all")...)
-		if len(s.broken) == 0 && s.err != nil {
-			return nil, fmt.Errorf("run the simulator without a planted bug: %w: %s", s.err, s.why)
-		}
-		sound[with] = nil
-		if len(s.broken) > 0 {
-			known := make([]string, len(s.broken))
-			for k, b := range s.broken {
-				known[k] = fmt.Sprintf("%d:%d", b.seed, b.law)
-			}
-			sound[with] = []string{"-known", strings.Join(known, ",")}
-			fmt.Fprintf(out, "%d of %d seeds break a law without any planted bug (flags %q), seed:law %s\n", len(known), o.Seeds, with, strings.Join(known, " "))
-		}
-	}
-	return sound, nil
+// args are the flags of a bug's run of the seeds from one up to, not including,
+// another.
+func (p *Planted) args(from, to uint64) []string {
+	return append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", from, to)}, p.With...)
 }
 
-// args are the flags of a bug's run.
-func (o *MutantsOptions) args(p *Planted) []string {
-	args := append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", o.From, o.From+uint64(o.Seeds))}, p.With...)
-	return append(args, o.Args...)
-}
-
-// run is one bug: plant, build, run.
-func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, sound map[string][]string) (r Result) {
-	began := time.Now()
-	r.Bug = p
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
-	defer func() { r.Took = time.Since(began) }()
+// run is one bug: plant, build, run each range.
+func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, s *sound) []Result {
+	rs := make([]Result, len(o.From))
+	for i := range rs {
+		rs[i].Bug, rs[i].From = p, uint64(o.From[i])
+	}
+	failed := func(f Fate, err error) []Result {
+		for i := range rs {
+			rs[i].Fate, rs[i].Why = f, err.Error()
+		}
+		return rs
+	}
 	overlay, err := Overlay(root, scratch, p)
 	if err != nil {
-		r.Fate, r.Why = NotApplied, err.Error()
-		return r
+		return failed(NotApplied, err)
 	}
 	binary := filepath.Join(scratch, "novasim")
 	if err := Build(ctx, root, overlay, binary); err != nil {
-		r.Fate, r.Why = NotBuilt, err.Error()
-		return r
+		return failed(NotBuilt, err)
 	}
-	r.judge(runSimulator(ctx, root, binary, append(o.args(p), sound[strings.Join(p.With, " ")]...)...))
-	return r
+	for i := range rs {
+		o.hunt(ctx, root, binary, &rs[i], s)
+	}
+	return rs
+}
+
+// hunt runs a bug's binary on one range. A seed that breaks the same law without
+// the bug says nothing about it: the search goes on behind it.
+func (o *MutantsOptions) hunt(ctx context.Context, root, binary string, r *Result, s *sound) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	defer func() { r.Took = time.Since(began) }()
+	to := r.From + uint64(o.Seeds)
+	for from := r.From; from < to; from = r.Seed + 1 {
+		run := runSimulator(ctx, root, binary, append(r.Bug.args(from, to), o.Args...)...)
+		run.passed += r.Passed
+		r.judge(run)
+		if r.Fate != Killed {
+			return
+		}
+		breaks, err := s.breaks(ctx, o, r)
+		switch {
+		case err != nil:
+			r.Fate, r.Why = NotRun, err.Error()
+			return
+		case !breaks && r.Passed == 0:
+			r.Fate, r.Why = NotRun, "a law broke before the bug was reached: "+r.Why
+			return
+		case !breaks:
+			return
+		}
+		r.Fate, r.Why = Survived, fmt.Sprintf("the last that was broken, seed %d, breaks law %d without the bug too", r.Seed, r.Law)
+	}
+}
+
+// sound is the program as it is.
+type sound struct {
+	root, binary string
+	mu           sync.Mutex
+	laws         map[string][]broken // what each run breaks
+}
+
+func newSound(ctx context.Context, root, scratch string) (*sound, error) {
+	s := &sound{root: root, binary: filepath.Join(scratch, "novasim"), laws: map[string][]broken{}}
+	return s, goBuild(ctx, root, "-ldflags", "-s -w", "-o", s.binary, "./"+Simulator)
+}
+
+// breaks reports whether the seed breaks the same law without the bug.
+func (s *sound) breaks(ctx context.Context, o *MutantsOptions, r *Result) (bool, error) {
+	args := append(r.Bug.args(r.Seed, r.Seed+1), o.Args...)
+	key := strings.Join(args, " ")
+	s.mu.Lock()
+	laws, known := s.laws[key]
+	s.mu.Unlock()
+	if !known {
+		run := runSimulator(ctx, s.root, s.binary, args...)
+		if run.err != nil && len(run.broken) == 0 {
+			return false, fmt.Errorf("run seed %d without the bug: %w: %s", r.Seed, run.err, run.why)
+		}
+		laws = run.broken
+		s.mu.Lock()
+		s.laws[key] = laws
+		s.mu.Unlock()
+	}
+	return slices.ContainsFunc(laws, func(b broken) bool { return b.law == r.Law }), nil
 }
 
 // simulated is what a run of the simulator said.
@@ -258,60 +302,12 @@ func lastLines(s string, n int) string {
 func (r *Result) judge(s simulated) {
 	r.Passed = s.passed
 	switch {
-	case len(s.broken) > 0 && s.passed > 0:
+	case len(s.broken) > 0:
 		b := s.broken[0]
 		r.Fate, r.Law, r.Seed, r.Effects, r.Why = Killed, b.law, b.seed, b.effects, b.why
-	case len(s.broken) > 0:
-		// A law broke and the bug was not reached: what broke is something else.
-		r.Fate, r.Why = NotRun, "a law broke before the bug was reached: "+s.broken[0].why
 	case s.err != nil || !s.marked:
 		r.Fate, r.Why = NotRun, strings.TrimSpace(fmt.Sprintf("%v\n%s", s.err, s.why))
 	case s.passed == 0:
 		r.Fate = NeverReached
 	}
-}
-
-// wrongLaw says that another law noticed than the one which must.
-func (r *Result) wrongLaw() bool {
-	return r.Fate == Killed && len(r.Bug.Laws) > 0 && !slices.Contains(r.Bug.Laws, r.Law)
-}
-
-// report prints the table, and what is to be said about each bug that lives.
-func report(out io.Writer, results []Result) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "bug\tfate\tby law\tat seed\teffects\treached\ttook")
-	killed, alive := 0, 0
-	for i := range results {
-		r := &results[i]
-		fate, law, seed, effects := r.Fate.String(), "", "", ""
-		if r.Fate == Killed {
-			law, seed, effects = strconv.Itoa(r.Law), strconv.FormatUint(r.Seed, 10), strconv.Itoa(r.Effects)
-		}
-		if r.wrongLaw() {
-			law += " (want " + strings.Trim(fmt.Sprint(r.Bug.Laws), "[]") + ")"
-		}
-		if r.Fate == Killed && !r.wrongLaw() {
-			killed++
-		} else {
-			alive++
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.Bug.Name, fate, law, seed, effects, r.Passed, r.Took.Round(time.Second/10))
-	}
-	fmt.Fprintln(out)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i := range results {
-		if r := &results[i]; r.Fate != Killed {
-			fmt.Fprintf(out, "\n%s: %s\n  breaks: %s\n", r.Bug.Name, r.Fate, r.Bug.Breaks)
-			if r.Why != "" {
-				fmt.Fprintln(out, "  "+strings.ReplaceAll(r.Why, "\n", "\n  "))
-			}
-		}
-	}
-	fmt.Fprintf(out, "\n%d of %d killed\n", killed, len(results))
-	if alive > 0 {
-		return fmt.Errorf("%w: %d of %d", ErrMutants, alive, len(results))
-	}
-	return nil
 }

@@ -157,7 +157,7 @@ func TestMutants(t *testing.T) {
 	writeTree(t, dir, toy)
 	t.Chdir(filepath.Join(dir, "cmd", "deep"))
 	var out bytes.Buffer
-	err := faults.Mutants(t.Context(), faults.MutantsOptions{Dir: filepath.Join(dir, "planted"), Seeds: 3}, &out)
+	err := faults.Mutants(t.Context(), faults.MutantsOptions{Dir: filepath.Join(dir, "planted"), Seeds: 3, From: []uint{7}}, &out)
 	if !errors.Is(err, faults.ErrMutants) {
 		t.Fatalf("seven of eight bugs live, and the run ends with %v", err)
 	}

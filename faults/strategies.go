@@ -22,7 +22,7 @@ var StrategyNames = []string{"seeds", "random", "pct", "guided", "exhaustive"}
 type StrategiesOptions struct {
 	MutantsOptions
 	Strategies []string      // of StrategyNames; none: all
-	Repeat     int           // how often, each time from another seed; 0: 3
+	Repeat     int           // how often small worlds are walked, each time from another seed; 0: 3
 	Budget     time.Duration // processor time of one repetition in small worlds; 0: 10 s
 }
 
@@ -35,9 +35,11 @@ type Hunt struct {
 	Took  []time.Duration
 }
 
-// Strategies plants each bug, looks for it with each strategy several times, and
-// prints a table of how many seeds, walks or states it took, with 95 % intervals.
-// It fails unless every bug was killed, by a law that it names, by some strategy.
+// Strategies plants each bug, looks for it with each strategy several times (by
+// seeds: once on each range), and prints a table of how many seeds, walks or states
+// it took, with 95 % intervals. It fails unless every bug was killed by a law that
+// it names: on every range of seeds; or, where seeds are not asked for, by some
+// strategy.
 func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 	root, bugs, err := o.load()
 	if err != nil {
@@ -62,21 +64,25 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	asIs, err := newSound(ctx, root, scratch)
+	if err != nil {
+		return err
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "bug\t%s\n", strings.Join(o.Strategies, "\t"))
 	alive := 0
 	for i := range bugs {
 		dir := filepath.Join(scratch, bugs[i].Name)
-		hunts, err := o.hunt(ctx, root, dir, &bugs[i])
+		hunts, err := o.strategies(ctx, root, dir, &bugs[i], asIs)
 		os.RemoveAll(dir)
 		if err != nil {
 			return fmt.Errorf("hunt %s: %w", bugs[i].Name, err)
 		}
-		cells, killed := make([]string, len(hunts)), false
+		cells := make([]string, len(hunts))
 		for k := range hunts {
-			cells[k], killed = hunts[k].String(), killed || hunts[k].Kills > 0
+			cells[k] = hunts[k].String()
 		}
-		if !killed {
+		if !o.killed(hunts) {
 			alive++
 		}
 		fmt.Fprintf(w, "%s\t%s\n", bugs[i].Name, strings.Join(cells, "\t"))
@@ -91,8 +97,16 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 	return nil
 }
 
-// hunt builds the simulator with one bug and looks for it in every way.
-func (o *StrategiesOptions) hunt(ctx context.Context, root, scratch string, p *Planted) ([]Hunt, error) {
+// killed reports whether a bug was found as it must be.
+func (o *StrategiesOptions) killed(hunts []Hunt) bool {
+	if k := slices.Index(o.Strategies, "seeds"); k >= 0 {
+		return hunts[k].Kills == hunts[k].Tries
+	}
+	return slices.ContainsFunc(hunts, func(h Hunt) bool { return h.Kills > 0 })
+}
+
+// strategies builds the simulator with one bug and looks for it in every way.
+func (o *StrategiesOptions) strategies(ctx context.Context, root, scratch string, p *Planted, asIs *sound) ([]Hunt, error) {
 	overlay, err := Overlay(root, scratch, p)
 	if err != nil {
 		return nil, err
@@ -103,49 +117,77 @@ func (o *StrategiesOptions) hunt(ctx context.Context, root, scratch string, p *P
 	}
 	hunts := make([]Hunt, len(o.Strategies))
 	for k, strategy := range o.Strategies {
-		repeat := o.Repeat
-		if strategy == "exhaustive" {
-			repeat = 1 // it draws nothing
+		if strategy == "seeds" {
+			err = o.bySeeds(ctx, root, binary, p, asIs, &hunts[k])
+		} else {
+			err = o.inSmallWorlds(ctx, root, binary, p, strategy, &hunts[k])
 		}
-		for n := range repeat {
-			args := []string{"explore", "-strategy", strategy, "-seed", strconv.Itoa(n + 1), "-total", o.Budget.String(), "-trace", "1"}
-			from := o.From + uint64(n)*1_000_000
-			if strategy == "seeds" {
-				args = append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", from, from+uint64(o.Seeds))}, p.With...)
-			}
-			began := time.Now()
-			one, cancel := context.WithTimeout(ctx, o.Timeout)
-			s := runSimulator(one, root, binary, args...)
-			cancel()
-			if len(s.broken) == 0 && s.err != nil && one.Err() == nil {
-				return nil, fmt.Errorf("%s: %w: %s", strategy, s.err, s.why)
-			}
-			hunts[k].add(s, p, strategy == "seeds", from, uint64(o.Seeds), time.Since(began))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strategy, err)
 		}
 	}
 	return hunts, nil
 }
 
-// add adds a repetition.
-func (h *Hunt) add(s simulated, p *Planted, seeds bool, from, all uint64, took time.Duration) {
-	h.Tries++
-	h.Took = append(h.Took, took)
-	if len(s.broken) == 0 {
-		if seeds {
-			h.Runs = append(h.Runs, all)
+// bySeeds looks for a bug on each range of seeds.
+func (o *StrategiesOptions) bySeeds(ctx context.Context, root, binary string, p *Planted, asIs *sound, h *Hunt) error {
+	for _, from := range o.From {
+		r := Result{Bug: p, From: uint64(from)}
+		o.hunt(ctx, root, binary, &r, asIs)
+		switch r.Fate {
+		case NotRun:
+			return fmt.Errorf("run the simulator: %s", r.Why)
+		case Killed:
+			h.add(r.Seed-r.From+1, !r.wrongLaw(), r.Took)
+		default:
+			h.missed(uint64(o.Seeds), r.Took)
 		}
-		return
 	}
-	b := s.broken[0]
-	runs := b.seed
-	if seeds {
-		runs = b.seed - from + 1
+	return nil
+}
+
+// inSmallWorlds looks for a bug in the small worlds, several times.
+func (o *StrategiesOptions) inSmallWorlds(ctx context.Context, root, binary string, p *Planted, strategy string, h *Hunt) error {
+	repeat := o.Repeat
+	if strategy == "exhaustive" {
+		repeat = 1 // it draws nothing
 	}
-	h.Runs = append(h.Runs, runs)
-	if s.passed > 0 && (len(p.Laws) == 0 || slices.Contains(p.Laws, b.law)) {
+	for n := range repeat {
+		began := time.Now()
+		one, cancel := context.WithTimeout(ctx, o.Timeout)
+		s := runSimulator(one, root, binary, "explore", "-strategy", strategy, "-seed", strconv.Itoa(n+1), "-total", o.Budget.String(), "-trace", "1")
+		cancel()
+		took := time.Since(began)
+		switch {
+		case len(s.broken) > 0:
+			b := s.broken[0]
+			h.add(b.seed, s.passed > 0 && (len(p.Laws) == 0 || slices.Contains(p.Laws, b.law)), took)
+		case s.err != nil && one.Err() == nil:
+			return fmt.Errorf("search the small worlds: %w: %s", s.err, s.why)
+		default:
+			h.missed(0, took)
+		}
+	}
+	return nil
+}
+
+// add adds a repetition that ended after so many runs with a law broken: the
+// bug's own, or another.
+func (h *Hunt) add(runs uint64, own bool, took time.Duration) {
+	h.missed(runs, took)
+	if own {
 		h.Kills++
 	} else {
 		h.Other++
+	}
+}
+
+// missed adds a repetition that found nothing in so many runs, if they are known.
+func (h *Hunt) missed(runs uint64, took time.Duration) {
+	h.Tries++
+	h.Took = append(h.Took, took)
+	if runs > 0 {
+		h.Runs = append(h.Runs, runs)
 	}
 }
 

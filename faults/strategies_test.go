@@ -18,12 +18,11 @@ func TestChiSquare(t *testing.T) {
 }
 
 func TestHunt(t *testing.T) {
-	p := &Planted{Laws: []int{4}}
 	var h Hunt
-	h.add(simulated{passed: 3, broken: []broken{{law: 4, seed: 1009}}}, p, true, 1000, 2000, time.Second)
-	h.add(simulated{passed: 3, broken: []broken{{law: 1, seed: 1019}}}, p, true, 1000, 2000, time.Second)
-	h.add(simulated{passed: 3}, p, true, 1000, 2000, 3*time.Second)
-	h.add(simulated{passed: 0, broken: []broken{{law: 4, seed: 1009}}}, p, true, 1000, 2000, time.Second)
+	h.add(10, true, time.Second)
+	h.add(20, false, time.Second)
+	h.missed(2000, 3*time.Second)
+	h.add(10, false, time.Second)
 	if h.Tries != 4 || h.Kills != 1 || h.Other != 2 || len(h.Runs) != 4 || h.Runs[0] != 10 || h.Runs[2] != 2000 {
 		t.Errorf("%+v", h)
 	}

@@ -197,8 +197,10 @@ func newSimMutants() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mutants",
 		Short: "Plant each known bug and require that the simulator finds it",
-		Long: `Builds the simulator once with each bug of faults/planted and runs it until a law
-breaks. It must be run inside the source tree, with the Go toolchain.
+		Long: `Builds the simulator once with each bug of faults/planted and runs it, on three
+ranges of seeds, until a law breaks; a seed that breaks it without the bug, too, does
+not count. It exits 1 unless each bug was killed on every range, by a law that it
+names. It must be run inside the source tree, with the Go toolchain.
 
 With --table it looks for each bug several times with each strategy (whole clusters
 by seed; small worlds at random, with few preemptions, guided, and exhaustively) and
@@ -221,8 +223,8 @@ prints how many seeds, walks or states that took.`,
 	f := c.Flags()
 	f.StringVar(&o.Dir, "dir", "", "folder of the planted bugs (none: faults/planted of the source tree)")
 	f.StringSliceVar(&o.Only, "only", nil, "names of bugs (none: all)")
-	f.IntVar(&o.Seeds, "seeds", 0, "seeds that each bug has to survive (0: 2,000)")
-	f.Uint64Var(&o.From, "from", 0, "the first seed")
+	f.IntVar(&o.Seeds, "seeds", 0, "seeds of a range, at most (0: 2,000)")
+	f.UintSliceVar(&o.From, "from", nil, "the first seed of each range of seeds (none: three ranges, from 0, 1000000 and 2000000)")
 	f.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: 2)")
 	f.BoolVar(&table, "table", false, "a table of bugs and strategies")
 	f.StringSliceVar(&so.Strategies, "strategy", nil, "with --table: of seeds, random, pct, guided, exhaustive (none: all)")

@@ -2,18 +2,17 @@
 // faults, and nothing of etcd or of an SDK, so that it is built in a second. `make
 // mutants` builds it once with every planted bug; `nova sim run` is the same run.
 //
-//	novasim run [-seeds A..B] [-plan PLAN] [-at ROW|BOUNDARY] [-effects N] [-known S:L,S:L…] [-all] [-cover]
+//	novasim run [-seeds A..B] [-plan PLAN] [-at ROW|BOUNDARY] [-effects N] [-all] [-cover]
 //	novasim replay [-log] FILE
 //	novasim shrink [-budget 60s] [-o FILE] FILE
-//	novasim mutants [-dir DIR] [-seeds N] [-only NAME,NAME…] [-parallel N]
+//	novasim mutants [-dir DIR] [-from A,B…] [-seeds N] [-only NAME,NAME…] [-parallel N]
 //
 // Run runs the seeds from A up to, not including, B, in order, and prints for each
 // that breaks a law one line
 //
 //	broken: law=N seed=N effects=N what
 //
-// and at the end how much it ran. It stops at the first, unless -all is given; a
-// break that is known (seed S breaks law L) stops nothing and is not printed. It
+// and at the end how much it ran. It stops at the first, unless -all is given. It
 // exits 1 if a law was broken, and 2 if it could not run.
 //
 // Mutants plants each bug of faults/planted and says what became of it; it exits 1
@@ -71,7 +70,16 @@ func mutants(args []string, out, errs io.Writer) int {
 	fs.SetOutput(errs)
 	fs.StringVar(&o.Dir, "dir", "", "the planted bugs (default: faults/planted)")
 	fs.IntVar(&o.Seeds, "seeds", 0, "seeds that each has to survive (0: the default)")
-	fs.Uint64Var(&o.From, "from", 0, "the first seed")
+	fs.Func("from", "the first seed of each range of seeds, with commas between (default: three ranges)", func(s string) error {
+		for f := range strings.SplitSeq(s, ",") {
+			n, err := strconv.ParseUint(f, 10, 63)
+			if err != nil {
+				return err
+			}
+			o.From = append(o.From, uint(n))
+		}
+		return nil
+	})
 	fs.IntVar(&o.Parallel, "parallel", 0, "bugs side by side (0: the default)")
 	only := fs.String("only", "", "names, with commas between (default: all)")
 	table := fs.String("strategies", "", "print how long each strategy takes to find each bug: all, or of seeds,random,pct,guided,exhaustive")
@@ -128,7 +136,7 @@ func seeds(args []string, out, errs io.Writer) int {
 		} else {
 			law = 0
 		}
-		if known, ok := o.known[c.Seed]; law < 0 || ok && known == law {
+		if law < 0 {
 			return
 		}
 		fmt.Fprintf(out, "broken: law=%d seed=%d effects=%d %s\n", law, c.Seed, effects, what)
@@ -175,7 +183,6 @@ type options struct {
 	plan     *faults.Plan
 	at       faults.Aim
 	effects  int
-	known    map[uint64]int // laws that seeds are known to break
 	all      bool
 	record   string
 	planted  string
@@ -187,7 +194,6 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	fs.SetOutput(errs)
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
-	known := fs.String("known", "", "seeds that are known to break a law, and which: SEED:LAW, with commas between")
 	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
@@ -215,18 +221,6 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	}
 	if o.at, err = faults.ParseAim(*at); err != nil {
 		return o, err
-	}
-	o.known = map[uint64]int{}
-	for s := range strings.SplitSeq(*known, ",") {
-		if s == "" {
-			continue
-		}
-		var seed uint64
-		var law int
-		if _, err := fmt.Sscanf(s, "%d:%d", &seed, &law); err != nil {
-			return o, fmt.Errorf("known %q: want SEED:LAW with commas between", *known)
-		}
-		o.known[seed] = law
 	}
 	return o, nil
 }

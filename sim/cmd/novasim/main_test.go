@@ -8,7 +8,7 @@ import (
 
 func TestRun(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run([]string{"run", "-seeds", "0..3", "-known", "1:8", "-plan", "none", "-effects", "300"}, &out, &errs); code != 0 {
+	if code := run([]string{"run", "-seeds", "0..3", "-plan", "none", "-effects", "300"}, &out, &errs); code != 0 {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	if !strings.HasPrefix(out.String(), "3 seeds, ") || !strings.HasSuffix(out.String(), " 0 broken\n") {
@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 func TestRunRefuses(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"walk"}, {"run", "-seeds", "5"}, {"run", "-seeds", "5..5"}, {"run", "-seeds", "x..5"},
-		{"run", "-known", "x"}, {"run", "-known", "1"}, {"run", "-plan", "x"}, {"run", "-at", "nowhere"}, {"run", "-nope"}, {"mutants", "-nope"}, {"mutants", "-only", "no-such-bug"},
+		{"run", "-plan", "x"}, {"run", "-at", "nowhere"}, {"run", "-nope"}, {"mutants", "-nope"}, {"mutants", "-from", "x"}, {"mutants", "-only", "no-such-bug"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(args, &out, &errs); code != 2 || errs.Len() == 0 {
