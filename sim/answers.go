@@ -27,9 +27,6 @@ func (w *Workload) answered(s *Sim, p *Proc, val string) {
 		}
 		for i, k := range ans.Acks {
 			if k.Reason == serve.None {
-				if a.dead[i] {
-					s.Breach(LawAcked, "%s acknowledges blob %d, which was appended to stream %d after its tombstone stood", p.Name, a.chunks[i].Blob, a.chunks[i].Stream)
-				}
 				w.acked(s, a.chunks[i], k.First)
 			} else if k.Reason == serve.NotOpen || k.Reason == serve.Held {
 				w.unled(p, a.chunks[i].Stream)

@@ -66,6 +66,9 @@ func (j *judge) check(s *Sim) {
 
 // Acked tells the laws what a client was told.
 func (j *judge) Acked(s *Sim, c *Chunk) {
+	if why := j.ledger.late(c); why != "" {
+		s.Breach(LawAcked, "%s", why)
+	}
 	j.law.Apply(law.Change{Kind: law.Acknowledged, Ack: law.Ack{Stream: c.Stream, First: c.First, Count: c.Count, CRC: c.CRC}})
 	j.check(s)
 	j.ledger.onTheWay(s)

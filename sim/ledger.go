@@ -32,6 +32,8 @@ type Ledger struct {
 	chains map[string]*wayOf   // by the prefix of their keys
 	fresh  []*Chunk            // acked, and not yet looked for
 
+	commits commits
+
 	// What was read last: reading is pure, and one object or row is looked at for
 	// chunk after chunk.
 	slot   *world.Object
@@ -57,7 +59,7 @@ type slotAt struct {
 }
 
 func newLedger() *Ledger {
-	return &Ledger{acked: map[uint64][]*Chunk{}, slots: map[uint64][]slotAt{}, chains: map[string]*wayOf{}}
+	return &Ledger{acked: map[uint64][]*Chunk{}, slots: map[uint64][]slotAt{}, chains: map[string]*wayOf{}, commits: newCommits()}
 }
 
 // chain is the chain of a slot's key, or of a row's.
@@ -146,6 +148,7 @@ func (l *Ledger) seen(c *world.Change) {
 func (l *Ledger) changed(s *Sim, cs []world.Change) {
 	for i := range cs {
 		c := &cs[i]
+		l.committing(s, c)
 		switch {
 		case c.Kind == world.ObjectPut:
 			l.seen(c)

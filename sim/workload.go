@@ -48,7 +48,6 @@ type ask struct {
 	p      *Proc
 	stream *streamOf
 	chunks []*Chunk
-	dead   []bool // of each: its stream was deleted before it was submitted
 }
 
 // knows adds a stream that exists.
@@ -151,10 +150,6 @@ func (w *Workload) ask(p *Proc, r serve.Request, a *ask) {
 	w.serial++
 	r.ID = w.serial
 	a.verb, a.p = r.Verb, p
-	for _, c := range a.chunks {
-		live, _ := streamState(&p.Sim.W.Meta, c.Stream)
-		a.dead = append(a.dead, !live)
-	}
 	w.asked[r.ID] = a
 	w.asksStar(p, &r, a)
 	p.Push(serve.Queue, r.Encode())
