@@ -50,8 +50,6 @@ type MutantsOptions struct {
 	Only     []string      // names; none: all
 	Parallel int           // bugs built and run side by side; 0: 2
 	Timeout  time.Duration // for one bug on one range; 0: ten minutes
-	Args     []string      // more flags for the simulator's run
-	Keep     string        // keep binaries and overlays in this folder; "": a temporary one
 }
 
 // Result is the fate of one bug on one range of seeds.
@@ -79,14 +77,16 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	scratch := o.Keep
-	if scratch == "" {
-		if scratch, err = os.MkdirTemp("", "nova-mutants-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(scratch)
+	scratch, err := os.MkdirTemp("", "nova-mutants-")
+	if err != nil {
+		return err
 	}
+	defer os.RemoveAll(scratch)
 	s, err := newSound(ctx, root, scratch)
+	if err != nil {
+		return err
+	}
+	builds, err := NewBuilds(ctx, root, scratch, bugs)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,7 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 	for range min(o.Parallel, len(bugs)) {
 		lanes.Go(func() {
 			for i := range next {
-				dir := filepath.Join(scratch, bugs[i].Name)
-				results[i] = o.run(ctx, root, dir, &bugs[i], s)
-				if o.Keep == "" {
-					os.RemoveAll(dir)
-				}
+				results[i] = o.run(ctx, builds, i, s)
 				said.Lock()
 				fmt.Fprintf(out, "%s: %s\n", bugs[i].Name, inOneLine(results[i]))
 				said.Unlock()
@@ -156,48 +152,40 @@ func (p *Planted) args(from, to uint64) []string {
 	return append([]string{"run", "-seeds", fmt.Sprintf("%d..%d", from, to)}, p.With...)
 }
 
-// run is one bug: plant, build, run each range.
-func (o *MutantsOptions) run(ctx context.Context, root, scratch string, p *Planted, s *sound) []Result {
+// run is one bug on each range.
+func (o *MutantsOptions) run(ctx context.Context, builds *Builds, i int, s *sound) []Result {
 	rs := make([]Result, len(o.From))
-	for i := range rs {
-		rs[i].Bug, rs[i].From = p, uint64(o.From[i])
-	}
-	failed := func(f Fate, err error) []Result {
-		for i := range rs {
-			rs[i].Fate, rs[i].Why = f, err.Error()
+	a, fate, err := builds.Wake(ctx, i)
+	for k := range rs {
+		rs[k].Bug, rs[k].From = &builds.bugs[i], uint64(o.From[k])
+		if err != nil {
+			rs[k].Fate, rs[k].Why = fate, err.Error()
+			continue
 		}
-		return rs
-	}
-	overlay, err := Overlay(root, scratch, p)
-	if err != nil {
-		return failed(NotApplied, err)
-	}
-	binary := filepath.Join(scratch, "novasim")
-	if err := Build(ctx, root, overlay, binary); err != nil {
-		return failed(NotBuilt, err)
-	}
-	for i := range rs {
-		o.hunt(ctx, root, binary, &rs[i], s)
+		o.hunt(ctx, a, &rs[k], s)
 	}
 	return rs
 }
 
-// hunt runs a bug's binary on one range. A seed that breaks the same law without
+// hunt runs the simulator with a bug on one range. A seed that breaks the same law without
 // the bug says nothing about it: the search goes on behind it.
-func (o *MutantsOptions) hunt(ctx context.Context, root, binary string, r *Result, s *sound) {
+func (o *MutantsOptions) hunt(ctx context.Context, a Awake, r *Result, s *sound) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	defer func() { r.Took = time.Since(began) }()
 	to := r.From + uint64(o.Seeds)
 	for from := r.From; from < to; from = r.Seed + 1 {
-		run := runSimulator(ctx, root, binary, append(r.Bug.args(from, to), o.Args...)...)
+		run := runSimulator(a.Command(ctx, s.root, r.Bug.args(from, to)...))
 		run.passed += r.Passed
+		if ctx.Err() != nil {
+			run.err = ctx.Err()
+		}
 		r.judge(run)
 		if r.Fate != Killed {
 			return
 		}
-		breaks, err := s.breaks(ctx, o, r)
+		breaks, err := s.breaks(ctx, r)
 		switch {
 		case err != nil:
 			r.Fate, r.Why = NotRun, err.Error()
@@ -225,14 +213,14 @@ func newSound(ctx context.Context, root, scratch string) (*sound, error) {
 }
 
 // breaks reports whether the seed breaks the same law without the bug.
-func (s *sound) breaks(ctx context.Context, o *MutantsOptions, r *Result) (bool, error) {
-	args := append(r.Bug.args(r.Seed, r.Seed+1), o.Args...)
+func (s *sound) breaks(ctx context.Context, r *Result) (bool, error) {
+	args := r.Bug.args(r.Seed, r.Seed+1)
 	key := strings.Join(args, " ")
 	s.mu.Lock()
 	laws, known := s.laws[key]
 	s.mu.Unlock()
 	if !known {
-		run := runSimulator(ctx, s.root, s.binary, args...)
+		run := runSimulator(Awake{Binary: s.binary}.Command(ctx, s.root, args...))
 		if run.err != nil && len(run.broken) == 0 {
 			return false, fmt.Errorf("run seed %d without the bug: %w: %s", r.Seed, run.err, run.why)
 		}
@@ -263,10 +251,9 @@ type broken struct {
 
 // runSimulator runs the simulator and reads its two lines: `broken: law=N
 // seed=N effects=N …` on standard output, `planted passed: N` on standard error.
-func runSimulator(ctx context.Context, root, binary string, args ...string) (s simulated) {
+func runSimulator(cmd *exec.Cmd) (s simulated) {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &stdout, &stderr
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	s.err = cmd.Run()
 	for in := bufio.NewScanner(strings.NewReader(stdout.String())); in.Scan(); {
 		rest, ok := strings.CutPrefix(in.Text(), "broken: ")
@@ -284,9 +271,6 @@ func runSimulator(ctx context.Context, root, binary string, args ...string) (s s
 			s.passed, _ = strconv.ParseUint(n, 10, 64)
 			s.marked = true
 		}
-	}
-	if ctx.Err() != nil {
-		s.err = ctx.Err()
 	}
 	if s.err != nil && len(s.broken) == 0 {
 		s.why = lastLines(stderr.String(), 12)

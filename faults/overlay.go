@@ -73,6 +73,28 @@ func Root(dir string) (string, error) {
 // a relative one is resolved against the working directory, and from a folder
 // below the root the program without the bug would be built, without a word.
 func Overlay(root, scratch string, bugs ...*Planted) (string, error) {
+	byFile := map[string][]*Planted{}
+	for _, p := range bugs {
+		for _, file := range p.Files() {
+			byFile[file] = append(byFile[file], p)
+		}
+	}
+	texts := map[string]string{markFile: markText, exitFile: exitText}
+	for file, ps := range byFile {
+		src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			return "", fmt.Errorf("%w %s does not apply: %w", ErrPlanted, ps[0].Name, err)
+		}
+		if texts[file], err = plant(file, string(src), ps...); err != nil {
+			return "", err
+		}
+	}
+	return writeOverlay(root, scratch, texts)
+}
+
+// writeOverlay writes what stands in place of files of the module, by their names;
+// what ends the simulator only where there is one.
+func writeOverlay(root, scratch string, texts map[string]string) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return "", err
@@ -83,37 +105,15 @@ func Overlay(root, scratch string, bugs ...*Planted) (string, error) {
 	if err := os.MkdirAll(scratch, 0o777); err != nil {
 		return "", fmt.Errorf("make the overlay's folder: %w", err)
 	}
+	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(Simulator))); err != nil {
+		delete(texts, exitFile)
+	}
 	replace := map[string]string{}
-	add := func(file, text string) error {
+	for file, text := range texts {
 		at := filepath.Join(scratch, strings.ReplaceAll(file, "/", "~"))
 		replace[filepath.Join(root, filepath.FromSlash(file))] = at
-		return os.WriteFile(at, []byte(text), 0o666)
-	}
-	byFile := map[string][]*Planted{}
-	for _, p := range bugs {
-		for _, file := range p.Files() {
-			byFile[file] = append(byFile[file], p)
-		}
-	}
-	for file, ps := range byFile {
-		src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-		if err != nil {
-			return "", fmt.Errorf("%w %s does not apply: %w", ErrPlanted, ps[0].Name, err)
-		}
-		text, err := plant(file, string(src), ps...)
-		if err != nil {
-			return "", err
-		}
-		if err := add(file, text); err != nil {
-			return "", err
-		}
-	}
-	if err := add(markFile, markText); err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(Simulator))); err == nil {
-		if err := add(exitFile, exitText); err != nil {
-			return "", err
+		if err := os.WriteFile(at, []byte(text), 0o666); err != nil {
+			return "", fmt.Errorf("write the overlay: %w", err)
 		}
 	}
 	text, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
@@ -138,11 +138,6 @@ func Build(ctx context.Context, root, overlay, binary string) error {
 		return fmt.Errorf("%w: the mark is not in %s: the program was built without the bug, or nothing calls what it changes", ErrPlanted, binary)
 	}
 	return nil
-}
-
-// Compile compiles the core under an overlay and keeps nothing.
-func Compile(ctx context.Context, root, overlay string) error {
-	return goBuild(ctx, root, "-overlay", overlay, "./core/...")
 }
 
 // goBuild runs go build in the module's root.

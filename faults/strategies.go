@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,13 +67,15 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	builds, err := NewBuilds(ctx, root, scratch, bugs)
+	if err != nil {
+		return err
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "bug\t%s\n", strings.Join(o.Strategies, "\t"))
 	alive := 0
 	for i := range bugs {
-		dir := filepath.Join(scratch, bugs[i].Name)
-		hunts, err := o.strategies(ctx, root, dir, &bugs[i], asIs)
-		os.RemoveAll(dir)
+		hunts, err := o.strategies(ctx, builds, i, asIs)
 		if err != nil {
 			return fmt.Errorf("hunt %s: %w", bugs[i].Name, err)
 		}
@@ -105,22 +106,19 @@ func (o *StrategiesOptions) killed(hunts []Hunt) bool {
 	return slices.ContainsFunc(hunts, func(h Hunt) bool { return h.Kills > 0 })
 }
 
-// strategies builds the simulator with one bug and looks for it in every way.
-func (o *StrategiesOptions) strategies(ctx context.Context, root, scratch string, p *Planted, asIs *sound) ([]Hunt, error) {
-	overlay, err := Overlay(root, scratch, p)
+// strategies looks for one bug in every way.
+func (o *StrategiesOptions) strategies(ctx context.Context, builds *Builds, i int, asIs *sound) ([]Hunt, error) {
+	a, _, err := builds.Wake(ctx, i)
 	if err != nil {
 		return nil, err
 	}
-	binary := filepath.Join(scratch, "novasim")
-	if err := Build(ctx, root, overlay, binary); err != nil {
-		return nil, err
-	}
+	p := &builds.bugs[i]
 	hunts := make([]Hunt, len(o.Strategies))
 	for k, strategy := range o.Strategies {
 		if strategy == "seeds" {
-			err = o.bySeeds(ctx, root, binary, p, asIs, &hunts[k])
+			err = o.bySeeds(ctx, a, p, asIs, &hunts[k])
 		} else {
-			err = o.inSmallWorlds(ctx, root, binary, p, strategy, &hunts[k])
+			err = o.inSmallWorlds(ctx, a, p, strategy, asIs.root, &hunts[k])
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", strategy, err)
@@ -130,10 +128,10 @@ func (o *StrategiesOptions) strategies(ctx context.Context, root, scratch string
 }
 
 // bySeeds looks for a bug on each range of seeds.
-func (o *StrategiesOptions) bySeeds(ctx context.Context, root, binary string, p *Planted, asIs *sound, h *Hunt) error {
+func (o *StrategiesOptions) bySeeds(ctx context.Context, a Awake, p *Planted, asIs *sound, h *Hunt) error {
 	for _, from := range o.From {
 		r := Result{Bug: p, From: uint64(from)}
-		o.hunt(ctx, root, binary, &r, asIs)
+		o.hunt(ctx, a, &r, asIs)
 		switch r.Fate {
 		case NotRun:
 			return fmt.Errorf("run the simulator: %s", r.Why)
@@ -147,7 +145,7 @@ func (o *StrategiesOptions) bySeeds(ctx context.Context, root, binary string, p 
 }
 
 // inSmallWorlds looks for a bug in the small worlds, several times.
-func (o *StrategiesOptions) inSmallWorlds(ctx context.Context, root, binary string, p *Planted, strategy string, h *Hunt) error {
+func (o *StrategiesOptions) inSmallWorlds(ctx context.Context, a Awake, p *Planted, strategy, root string, h *Hunt) error {
 	repeat := o.Repeat
 	if strategy == "exhaustive" {
 		repeat = 1 // it draws nothing
@@ -155,7 +153,7 @@ func (o *StrategiesOptions) inSmallWorlds(ctx context.Context, root, binary stri
 	for n := range repeat {
 		began := time.Now()
 		one, cancel := context.WithTimeout(ctx, o.Timeout)
-		s := runSimulator(one, root, binary, "explore", "-strategy", strategy, "-seed", strconv.Itoa(n+1), "-total", o.Budget.String(), "-trace", "1")
+		s := runSimulator(a.Command(one, root, "explore", "-strategy", strategy, "-seed", strconv.Itoa(n+1), "-total", o.Budget.String(), "-trace", "1"))
 		cancel()
 		took := time.Since(began)
 		switch {
