@@ -2,12 +2,12 @@ package scenarios_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +15,6 @@ import (
 	"nova/sim"
 	"nova/sim/story"
 )
-
-var plantedFlag = flag.Bool("planted", false, "plant the bug of every file of regress again (some minutes)")
 
 // regressed is every record of regress, by its file's name.
 func regressed(t *testing.T) map[string]*sim.Record {
@@ -59,8 +57,8 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// Each file names a bug that there is; with -planted, the bug is put into the source
-// again, and the file breaks its law, and tells its story in a few lines.
+// Each file names a bug that there is; where the bug is put into the source again,
+// the file breaks its law, and tells its story in a few lines.
 func TestRegressPlanted(t *testing.T) {
 	root, err := faults.Root(".")
 	if err != nil {
@@ -70,31 +68,27 @@ func TestRegressPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := map[string]*faults.Planted{}
-	for i := range bugs {
-		byName[bugs[i].Name] = &bugs[i]
+	recs := regressed(t)
+	bugs = slices.DeleteFunc(bugs, func(p faults.Planted) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Values(recs)), func(r *sim.Record) bool { return r.Planted == p.Name })
+	})
+	builds, err := faults.NewBuilds(t.Context(), root, t.TempDir(), bugs)
+	if err != nil {
+		t.Fatal(err)
 	}
 	laws := map[sim.Law]bool{}
-	for path, rec := range regressed(t) {
-		bug := byName[rec.Planted]
-		if bug == nil {
+	for path, rec := range recs {
+		bug := slices.IndexFunc(bugs, func(p faults.Planted) bool { return p.Name == rec.Planted })
+		if bug < 0 {
 			t.Errorf("%s: it names no planted bug: %q", path, rec.Planted)
 			continue
 		}
 		laws[rec.Breach.Law] = true
-		if !*plantedFlag {
-			continue
-		}
-		dir := t.TempDir()
-		overlay, err := faults.Overlay(root, dir, bug)
+		awake, _, err := builds.Wake(t.Context(), bug)
 		if err != nil {
 			t.Fatal(err)
 		}
-		binary := filepath.Join(dir, "novasim")
-		if err := faults.Build(context.Background(), root, overlay, binary); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(binary, "replay", "-story", path).CombinedOutput()
+		out, err := awake.Command(t.Context(), filepath.Join(root, "scenarios"), "replay", "-story", path).CombinedOutput()
 		var code *exec.ExitError
 		if !errors.As(err, &code) || code.ExitCode() != 1 || !strings.Contains(string(out), "breaks law "+string('0'+rune(rec.Breach.Law))) {
 			t.Errorf("%s: with its bug it breaks nothing (%v):\n%s", path, err, out)
