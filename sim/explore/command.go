@@ -31,7 +31,7 @@ var (
 )
 
 // Do searches the worlds and prints a line for each, and for a breach the way to
-// it. A line `broken: law=N seed=N effects=N what` is for programs. It fails with
+// it; and for exhaustive searches of several a last one for all of them. A line `broken: law=N seed=N effects=N what` is for programs. It fails with
 // ErrBroken where a law breaks, and with ErrCount where an exhaustive search met
 // another number of states than the world says it has.
 func (c *Command) Do(out io.Writer) error {
@@ -44,14 +44,17 @@ func (c *Command) Do(out io.Writer) error {
 	}
 	var said sync.Mutex
 	var failed []error
+	var all total
+	began := cpu()
 	next := make(chan *World)
 	var lanes sync.WaitGroup
 	for range max(1, min(c.Parallel, len(worlds))) {
 		lanes.Go(func() {
 			for w := range next {
-				text, err := c.one(w)
+				text, r, err := c.one(w)
 				said.Lock()
 				fmt.Fprint(out, text)
+				all.add(r)
 				if err != nil {
 					failed = append(failed, err)
 				}
@@ -64,7 +67,27 @@ func (c *Command) Do(out io.Writer) error {
 	}
 	close(next)
 	lanes.Wait()
+	if all.worlds > 1 {
+		fmt.Fprintln(out, all.line(cpu()-began))
+	}
 	return errors.Join(failed...)
+}
+
+// total is what exhaustive searches of several worlds found together.
+type total struct {
+	worlds, states int
+	bytes          uint64
+}
+
+func (t *total) add(r *Result) {
+	if r != nil {
+		t.worlds, t.states, t.bytes = t.worlds+1, t.states+r.States, max(t.bytes, r.Bytes)
+	}
+}
+
+func (t *total) line(took time.Duration) string {
+	return fmt.Sprintf("all %d worlds: %d states; %.1f CPU s, %.0f k states/CPU s, heap of %d MB at most", t.worlds, t.states,
+		took.Seconds(), float64(t.states)/max(took.Seconds(), 1e-9)/1000, t.bytes>>20)
 }
 
 func (c *Command) worlds() ([]*World, error) {
@@ -126,22 +149,23 @@ func (c *Command) turns(worlds []*World, out io.Writer) error {
 	return nil
 }
 
-// one searches one world.
-func (c *Command) one(w *World) (string, error) {
+// one searches one world; where that is not a walk, the result is not nil.
+func (c *Command) one(w *World) (string, *Result, error) {
 	if c.Strategy != Exhaustive {
 		o := WalkOptions{Strategy: c.Strategy, Seed: c.Seed, Runs: c.Runs, Budget: c.Budget}
 		if o.Runs == 0 && o.Budget == 0 {
 			o.Budget = 10 * time.Second
 		}
 		r := Walk(w, o)
-		return c.tell(r.String(), w, r.Breach, r.Trace, uint64(r.Runs), r.Effects)
+		text, err := c.tell(r.String(), w, r.Breach, r.Trace, uint64(r.Runs), r.Effects)
+		return text, nil, err
 	}
 	r := Search(w, Options{Whole: c.Whole, Limit: c.Limit})
 	text, err := c.tell(r.String(), w, r.Breach, r.Trace, uint64(r.States), int64(r.Edges))
 	if err == nil && r.Whole && !c.Whole && r.States != w.States {
 		err = fmt.Errorf("%w: %s has %d states, and was made with %d: see what changed, then correct its count", ErrCount, w.Name, r.States, w.States)
 	}
-	return text, err
+	return text, r, err
 }
 
 func (c *Command) tell(text string, w *World, b *Breach, way []string, runs uint64, effects int64) (string, error) {

@@ -91,7 +91,7 @@ func rewrite(t *testing.T, found map[string]int) {
 // Reduction leaves out orders, and nothing that can be told apart: the same worlds
 // are reached, and the same states at rest.
 func TestReductionAgrees(t *testing.T) {
-	for _, name := range [...]string{"reap-two", "reap-reader", "collect"} {
+	for _, name := range [...]string{"reap-two", "reap-reader", "collect", "orphan-late", "settle-zombie"} {
 		w := Find(name)
 		part, whole := Search(w, Options{}), Search(w, Options{Whole: true})
 		if part.Breach != nil || whole.Breach != nil {
@@ -106,6 +106,33 @@ func TestReductionAgrees(t *testing.T) {
 		if !reflect.DeepEqual(part.Points, whole.Points) {
 			t.Errorf("%s: other places of the source emit: %v, %v", name, part.Points, whole.Points)
 		}
+	}
+}
+
+// A search that found out who writes what as it went, and kept its tables, is the
+// search that knew it from the beginning.
+func TestGuessesLeadToTheSearchThatNeedsNone(t *testing.T) {
+	guesses := 0
+	for _, name := range [...]string{"reap-two", "reap-reader", "collect", "orphan-late", "settle-zombie"} {
+		w := Find(name)
+		r, x := guessed(w, Options{})
+		guesses += r.Guesses - 1
+		known := maps.Clone(x.prints.seen)
+		y := newTables(w, x.prints)
+		s := y.search(Options{}, &set{})
+		if s == nil {
+			t.Errorf("%s: a search under all that was seen began again", name)
+			continue
+		}
+		if r.States != s.States || r.Edges != s.Edges || r.Depth != s.Depth || r.Rests != s.Rests || r.Ends != s.Ends {
+			t.Errorf("%s\nwith guesses:    %s\nwithout guesses: %s", name, r, s)
+		}
+		if !maps.Equal(known, y.prints.seen) {
+			t.Errorf("%s: a search under all that was seen saw more: %v, then %v", name, known, y.prints.seen)
+		}
+	}
+	if guesses < 5 {
+		t.Errorf("%d wrong guesses in all: the test shows nothing", guesses)
 	}
 }
 

@@ -78,7 +78,7 @@ func (m *memo) set(e entry) {
 
 func (m *memo) grow() {
 	old := m.tab
-	m.tab = make([]entry, max(1<<10, 2*len(old)))
+	m.tab = huge(make([]entry, max(1<<10, 2*len(old))))
 	m.mask = uint64(len(m.tab) - 1)
 	for _, e := range old {
 		if e.key != 0 {
@@ -120,6 +120,12 @@ func (s *set) add(h uint64) bool {
 	}
 }
 
+// clear empties it.
+func (s *set) clear() {
+	clear(s.tab)
+	s.n = 0
+}
+
 // home reports whether a fingerprint is there for sure: it stands where it is
 // looked for first.
 func (s *set) home(h uint64) bool { return h != 0 && s.tab[h&s.mask] == h }
@@ -128,7 +134,7 @@ func (s *set) home(h uint64) bool { return h != 0 && s.tab[h&s.mask] == h }
 // for as long as it moves over.
 func (s *set) grow() {
 	old := s.tab
-	s.tab = make([]uint64, max(1<<12, 2*len(old)))
+	s.tab = huge(make([]uint64, max(1<<12, 2*len(old))))
 	s.mask = uint64(len(s.tab) - 1)
 	for _, h := range old {
 		if h != 0 {

@@ -14,66 +14,57 @@ import (
 // others do, whenever they do it.
 //
 // Which footprints there are is known only once the world was searched, so a
-// search runs under a guess, and notes what it sees; where it sees more than was
-// guessed, the guess grows and the search begins again. The last search saw
-// nothing outside of its guess, and is sound: take any run of the whole world up
-// to its first write outside of the guess; until then everything that was taken to
-// commute did, so the search met an equal run, with that write next, and would
-// have seen it.
+// search runs under a guess, which is what was seen so far, and begins again where
+// it sees more and had already relied on there being no more. Where it had not, the
+// guess grows and the search goes on: it is the search that it would have been
+// under the greater guess. The last search relied on nothing that it saw to be
+// otherwise, and is sound: take any run of the whole world up to its first write
+// outside of the guess; until then everything that was taken to commute did, so the
+// search met an equal run, with that write next, and would have seen it.
 //
 // Places are named coarsely where their keys carry times and incarnations (a whole
 // queue, the rows of a stream, a derived key), so that a guess is soon complete.
 type prints struct {
-	guess map[string]uint8 // by place: a bit for each actor
-	keys  []string         // of guess, sorted
-	seen  map[string]uint8
-	more  bool   // something was seen that was not guessed
-	far   string // time, as keys carry it, that no marker of this world is dated beyond
+	seen map[string]uint8 // by place: a bit for each actor that writes it
+	keys []string         // of seen, sorted
+	far  string           // time, as keys carry it, that no marker of this world is dated beyond
 }
 
-// nobody is the actor that ends sessions.
-const nobody uint8 = 1 << 7
+const (
+	nobody    uint8 = 1 << 7 // the actor that ends sessions
+	everybody uint8 = 1<<8 - 1
+)
 
 func newPrints(horizon core.Ms) *prints {
 	_, far := keys.RipeRange(keys.Reap, 0, horizon)
-	return &prints{guess: map[string]uint8{}, seen: map[string]uint8{}, far: far[strings.LastIndexByte(far, '/')+1:]}
+	return &prints{seen: map[string]uint8{}, far: far[strings.LastIndexByte(far, '/')+1:]}
 }
 
-// again makes what was seen the next guess.
-func (p *prints) again() *prints {
-	n := &prints{guess: map[string]uint8{}, seen: map[string]uint8{}, far: p.far}
-	for k, a := range p.guess {
-		n.guess[k] = a
+// add notes that actors write a place, and reports whether that is new.
+func (p *prints) add(place string, actors uint8) bool {
+	was, known := p.seen[place]
+	if known && was|actors == was {
+		return false
 	}
-	for k, a := range p.seen {
-		n.guess[k] |= a
+	if !known {
+		i, _ := slices.BinarySearch(p.keys, place)
+		p.keys = slices.Insert(p.keys, i, place)
 	}
-	for k := range n.guess {
-		n.keys = append(n.keys, k)
-	}
-	slices.Sort(n.keys)
-	return n
-}
-
-// add notes that actors write a place.
-func (p *prints) add(place string, actors uint8) {
-	p.seen[place] |= actors
-	if p.guess[place]|actors != p.guess[place] {
-		p.more = true
-	}
+	p.seen[place] = was | actors
+	return true
 }
 
 // writers is who writes what a read reads.
 func (p *prints) writers(op *core.Op) uint8 {
 	switch at := string(op.Store) + ":" + op.Key; op.Kind {
 	case core.KGet:
-		return p.guess[p.row(op.Key)]
+		return p.seen[p.row(op.Key)]
 	case core.KScan:
-		return p.guess[p.row(op.Key)] | p.among("row "+op.Key, "row "+op.End)
+		return p.seen[p.row(op.Key)] | p.among("row "+op.Key, "row "+op.End)
 	case core.KStat, core.KReadRange, core.KReadTail, core.KFetch:
-		return p.guess[object(at)]
+		return p.seen[object(at)]
 	case core.KListUploads:
-		return p.guess["upload of "+object(at)]
+		return p.seen["upload of "+object(at)]
 	case core.KList:
 		return p.among("object "+at, "object "+at+"\xff")
 	}
@@ -82,9 +73,9 @@ func (p *prints) writers(op *core.Op) uint8 {
 
 // among is who writes places between two, where places are keys.
 func (p *prints) among(from, end string) (actors uint8) {
-	i, _ := slices.BinarySearchFunc(p.keys, from, strings.Compare)
+	i, _ := slices.BinarySearch(p.keys, from)
 	for ; i < len(p.keys) && p.keys[i] < end; i++ {
-		actors |= p.guess[p.keys[i]]
+		actors |= p.seen[p.keys[i]]
 	}
 	return actors
 }

@@ -60,7 +60,7 @@ func (x *tables) first() state {
 			w.Meta.Grant(session(a, 0), never)
 		}
 	}
-	clock := x.time(x.of.epoch)
+	clock := x.instant(0)
 	s := state{w: x.node(x.raw(w), nil), clock: clock, left: x.of.Faults}
 	for i := range x.of.flying {
 		f := &x.of.flying[i]
@@ -79,16 +79,27 @@ const batch = 128
 // Search visits every state of a world, breadth first, until a law breaks: by a
 // shortest way, which the trace then tells.
 func Search(w *World, o Options) *Result {
+	r, _ := guessed(w, o)
+	return r
+}
+
+// guessed searches until a guess of the footprints holds. The tables stay from one
+// guess to the next: see again.
+func guessed(w *World, o Options) (*Result, *tables) {
 	began := cpu()
-	p := newPrints(w.horizon)
+	x := newTables(w, newPrints(w.horizon))
+	var seen set
 	for n := 1; ; n++ {
-		r := search(w, o, p)
-		if r == nil {
-			p = p.again()
-			continue
+		r := x.search(o, &seen)
+		if r != nil {
+			r.Guesses, r.Took = n, cpu()-began
+			return r, x
 		}
-		r.Guesses, r.Took = n, cpu()-began
-		return r
+		if x.found != nil { // tables that know it would not find it again
+			x = newTables(w, x.prints)
+		}
+		seen.clear()
+		x.again()
 	}
 }
 
@@ -101,14 +112,12 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// search searches under a guess of the footprints; nil if the guess was wrong.
-func search(w *World, o Options, p *prints) *Result {
-	x := newTables(w, p)
-	r := &Result{World: w.Name}
-	var seen set
+// search searches under a guess of the footprints; nil if the guess was wrong, and
+// relied on.
+func (x *tables) search(o Options, seen *set) *Result {
+	r := &Result{World: x.of.Name}
 	s := x.first()
 	seen.add(s.hash())
-	r.States = 1
 	cur, nxt := []state{s}, []state(nil)
 	var ms []move
 	var found [batch]state
@@ -116,8 +125,10 @@ func search(w *World, o Options, p *prints) *Result {
 	var known [batch]bool
 	n := 0
 	flush := func() {
-		for j := range n { // a first look at each, so that the misses overlap
+		for j := range n {
 			sums[j] = found[j].hash()
+		}
+		for j := range n { // a first look at each, so that the misses overlap
 			known[j] = seen.home(sums[j])
 		}
 		for j := range n {
@@ -145,11 +156,11 @@ func search(w *World, o Options, p *prints) *Result {
 				}
 			}
 			r.Edges += len(ms)
-			if x.found != nil || p.more && !o.Whole {
+			if x.found != nil || x.stale {
 				break
 			}
 		}
-		if p.more && !o.Whole {
+		if x.stale {
 			return nil
 		}
 		flush()
@@ -163,7 +174,7 @@ func search(w *World, o Options, p *prints) *Result {
 	r.Bytes = mem.HeapSys
 	x.sum(r)
 	if r.Breach = x.found; r.Breach != nil {
-		r.Trace = trace(w, o, p, seen.n+batch)
+		r.Trace = trace(x.of, o, x.prints, seen.n+batch)
 	}
 	return r
 }
@@ -171,12 +182,13 @@ func search(w *World, o Options, p *prints) *Result {
 func (x *tables) sum(r *Result) {
 	r.Procs, r.Worlds, r.Ops, r.Instants = len(x.procs.all), len(x.raws.all), len(x.ops.all), len(x.times)
 	r.Judged = x.judged
-	for i := range x.bounds {
-		if i >= 0 {
+	for pc := range x.sites {
+		if i := boundaries.At(pc); i >= 0 {
 			r.Points = append(r.Points, boundaries.All()[i].Name)
 		}
 	}
 	slices.Sort(r.Points)
+	r.Points = slices.Compact(r.Points)
 	r.Notes = map[string]int64{}
 	for k, n := range x.notes {
 		r.Notes[k.String()] = n

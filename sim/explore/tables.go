@@ -38,9 +38,6 @@ type operation struct {
 	session  string
 	admitted core.Ms // 0: when it lands
 	mutates  bool
-	local    bool     // it touches nothing but its process
-	read     bool     // it reads the metastore or a store
-	touch    uint8    // read: who writes what it reads, as far as is known
 	senders  uint8    // actors that send it
 	writes   []string // what it was seen to change
 }
@@ -63,21 +60,36 @@ type tables struct {
 	raws    pool[*raw]
 	nodes   pool[*node]
 	sets    pool[[]ghost]
-	times   []core.Ms
-	timeIDs map[core.Ms]uint16
-	steps   memo // (process, effect, reply, time) → process
-	lands   memo // (node, operation, time) → node and reply
-	starts  map[uint64]uint32
-	envs    map[[2]uint8]*core.Env
 
+	procLooks []procLook // by the numbers of processes, operations and nodes
+	opLooks   []opLook
+	nodeLooks []nodeLook
+	sent      []sent // what processes have in flight, one process after another
+
+	times    []core.Ms // the instants
+	nows     []after   // the same
+	instants []uint16  // their numbers, by time; noClock: none yet
+	end      after     // the horizon
+	service  after
+	steps    memo // (process, effect, reply, time) → process
+	lands    memo // (node, operation that writes, time) → node and reply
+	txns     memo // (world, transaction) → world and reply
+	looks    memo // (world, operation that reads) → reply
+	starts   map[uint64]uint32
+	downs    map[[2]uint8]uint32 // (actor, start) → the process that was cut
+	seances  map[rite]uint32
+	envs     map[[2]uint8]*core.Env
+
+	follower *follower
 	exchange core.Exchange
 	buf      []byte
 	ok       uint32 // the replies OK and Unknown
 	unknown  uint32
-	late     uint16 // the last instant of all
+	last     uint16 // the last instant of all
 	found    *Breach
+	stale    bool // something was relied on that turned out to be otherwise
 	notes    map[core.NoteKind]int64
-	bounds   map[int]bool // boundaries of the source that effects were emitted at
+	sites    map[uintptr]bool // of the code, where effects were emitted
 	judged   [law10]int64
 	newSteps int64 // steps and landings that were met for the first time
 }
@@ -91,12 +103,14 @@ var (
 )
 
 func newTables(w *World, p *prints) *tables {
-	x := &tables{of: w, prints: p, timeIDs: map[core.Ms]uint16{}, starts: map[uint64]uint32{}, envs: map[[2]uint8]*core.Env{}, notes: map[core.NoteKind]int64{}, bounds: map[int]bool{}}
+	x := &tables{of: w, prints: p, follower: newFollower(w), starts: map[uint64]uint32{}, downs: map[[2]uint8]uint32{}, seances: map[rite]uint32{}, envs: map[[2]uint8]*core.Env{}, notes: map[core.NoteKind]int64{}, sites: map[uintptr]bool{}}
+	x.end, x.service = x.after(w.horizon), after(w.Dials.Service)
+	x.instants = slices.Repeat([]uint16{noClock}, int(x.end)+1)
 	x.exchange.Where = boundaries.Emitted
 	x.ok = x.reply(core.Reply{})
 	x.unknown = x.reply(core.Reply{Outcome: core.Unknown})
 	x.sets.id(nil, func() []ghost { return nil })
-	x.late = x.time(w.horizon)
+	x.last = x.instant(x.end)
 	return x
 }
 
@@ -107,16 +121,17 @@ func (x *tables) breach(law int, format string, args ...any) {
 	}
 }
 
-func (x *tables) time(t core.Ms) uint16 {
-	if i, ok := x.timeIDs[t]; ok {
+// instant numbers an instant between the epoch and the horizon.
+func (x *tables) instant(t after) uint16 {
+	if i := x.instants[t]; i != noClock {
 		return i
 	}
 	i := uint16(len(x.times))
 	if i >= noClock {
 		panic("explore: too many instants: a world whose time never ends")
 	}
-	x.timeIDs[t] = i
-	x.times = append(x.times, t)
+	x.instants[t] = i
+	x.times, x.nows = append(x.times, x.of.epoch+core.Ms(t)), append(x.nows, t)
 	return i
 }
 
@@ -137,11 +152,8 @@ func (x *tables) operation(op *core.Op, session string, admitted core.Ms) uint32
 	x.buf = planOp.Append(x.buf[:0], unsafe.Pointer(op))
 	x.buf = append(binary.AppendVarint(x.buf, int64(admitted)), session...)
 	id := x.ops.id(x.buf, func() operation {
-		o := operation{op: *op, session: session, admitted: admitted, mutates: op.Mutates() || op.Kind == core.KNone}
-		o.local = op.Kind == core.KStage || op.Kind == core.KGive
-		o.read = !o.mutates && (op.IsMeta() || op.IsStore())
-		o.touch = x.prints.writers(op)
-		return o
+		x.lookAtOp(op)
+		return operation{op: *op, session: session, admitted: admitted, mutates: mutates(op)}
 	})
 	if id >= 1<<bitsOp-1 {
 		panic("explore: too many operations")
@@ -164,8 +176,8 @@ func (x *tables) sends(op uint32, actors uint8) {
 		return
 	}
 	o.senders |= actors
-	for _, key := range o.writes {
-		x.prints.add(key, o.senders)
+	for _, place := range o.writes {
+		x.writes(place, o.senders)
 	}
 }
 
@@ -173,11 +185,35 @@ func (x *tables) sends(op uint32, actors uint8) {
 func (x *tables) changed(op uint32, cs []world.Change) {
 	o := &x.ops.all[op]
 	for i := range cs {
-		key := x.prints.place(&cs[i])
-		if !slices.Contains(o.writes, key) {
-			o.writes = append(o.writes, key)
-			x.prints.add(key, o.senders)
+		place := x.prints.place(&cs[i])
+		if !slices.Contains(o.writes, place) {
+			o.writes = append(o.writes, place)
+			x.writes(place, o.senders)
 		}
+	}
+}
+
+// writes notes that actors write a place. Where a read of it was let through on the
+// ground that they do not, the search is stale.
+func (x *tables) writes(place string, actors uint8) {
+	if !x.prints.add(place, actors) {
+		return
+	}
+	for i := range x.opLooks {
+		if o := &x.opLooks[i]; o.read {
+			o.touch = x.prints.writers(&x.ops.all[i].op)
+			x.stale = x.stale || o.touch&^o.may != 0
+		}
+	}
+}
+
+// again begins a search anew, under what is known by now of who writes what. The
+// tables stay: what a step and a landing lead to is no matter of that; and what
+// they were seen to write is noted for good.
+func (x *tables) again() {
+	x.stale = false
+	for i := range x.opLooks {
+		x.opLooks[i].may = everybody
 	}
 }
 
@@ -206,7 +242,10 @@ func (x *tables) proc(p *proc) uint32 {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.op)), uint64(e.reply))
 	}
 	x.buf = b
-	id := x.procs.id(b, func() *proc { return p })
+	id := x.procs.id(b, func() *proc {
+		x.lookAtProc(p)
+		return p
+	})
 	if id >= 1<<bitsProc-1 {
 		panic("explore: too many process states")
 	}
@@ -226,11 +265,17 @@ func flags(a, b bool) (f byte) {
 // cutDown is a process that was cut: its actor's next, not started yet, or nothing.
 func (x *tables) cutDown(p uint32) uint32 {
 	old := x.procs.all[p]
-	n := &proc{actor: old.actor, start: old.start + 1, down: true}
-	if x.of.Actors[old.actor].Once {
-		n.down, n.done = false, true
+	k := [2]uint8{old.actor, old.start}
+	id, ok := x.downs[k]
+	if !ok {
+		n := &proc{actor: old.actor, start: old.start + 1, down: true}
+		if x.of.Actors[old.actor].Once {
+			n.down, n.done = false, true
+		}
+		id = x.proc(n)
+		x.downs[k] = id
 	}
-	return x.proc(n)
+	return id
 }
 
 // start starts a process at a time.
@@ -260,7 +305,7 @@ func (x *tables) turn(p *proc, t core.Turn) {
 		x.notes[x.exchange.Notes[i].Kind] += x.exchange.Notes[i].N
 	}
 	for _, pc := range x.exchange.Sites {
-		x.bounds[boundaries.At(pc)] = true
+		x.sites[pc] = true
 	}
 	for i := range x.exchange.Out {
 		e := &x.exchange.Out[i]
@@ -351,54 +396,4 @@ func (x *tables) haunt(set uint32, g ghost) uint32 {
 // lay takes ghost i out of a set.
 func (x *tables) lay(set uint32, i int) uint32 {
 	return x.set(slices.Delete(slices.Clone(x.sets.all[set]), i, i+1))
-}
-
-// seance is an operation of the simulator's own: a session begins, or ends.
-func (x *tables) seance(verb, session string) uint32 {
-	op := x.operation(&core.Op{Key: verb}, session, 0)
-	x.sends(op, nobody)
-	return op
-}
-
-// land applies an operation to a node: the node it becomes, and the reply.
-func (x *tables) land(n, op uint32, clock uint16) (uint32, uint32) {
-	o := &x.ops.all[op]
-	if !o.mutates { // what a read returns is no matter of time
-		clock = 0
-	}
-	key := uint64(n) | uint64(op)<<bitsNode | uint64(clock)<<(bitsNode+bitsOp)
-	if v, ok := x.lands.get(key); ok {
-		return uint32(v), uint32(v >> 32)
-	}
-	x.newSteps++
-	now := x.times[clock]
-	when := world.When{Now: now, Admitted: now, Session: o.session}
-	if o.admitted > 0 {
-		when.Admitted = min(o.admitted, now)
-	}
-	old := x.nodes.all[n]
-	w := x.raws.all[old.raw].w
-	if o.mutates {
-		w = w.Clone()
-	}
-	var r core.Reply
-	switch {
-	case o.op.Kind != core.KNone:
-		r = w.Apply(&o.op, when)
-	case o.op.Key == "grant":
-		w.Meta.Grant(o.session, never)
-	default:
-		w.Revoke(o.session)
-	}
-	if w.Contract != nil {
-		x.breach(0, "%s: %v", &o.op, w.Contract)
-	}
-	to := n
-	if o.mutates && (len(w.Changes) > 0 || o.op.Kind == core.KNone) {
-		x.changed(op, w.Changes)
-		to = x.become(old, w, now)
-	}
-	id := x.reply(r)
-	x.lands.put(key, uint64(to)|uint64(id)<<32)
-	return to, id
 }
