@@ -8,20 +8,27 @@ import (
 	"nova/faults/boundaries"
 )
 
-// Aim is where a run was told to cut: at a row of the crash table, or at one
-// boundary. The zero Aim is nowhere.
+// Aim is where a run was told to cut, or to strike otherwise: at a row of the crash
+// table, or at one boundary. The zero Aim is nowhere.
 type Aim struct {
 	Row   int    // 1 + its index in Table; 0: a boundary
 	Point int    // Row 0: 1 + its index in boundaries.All; 0: nowhere
 	Root  string // only of such a process ("gc"); "": of any
 	Sided bool
 	Side  Side // Sided: on this side; otherwise on each in turn
+	Kind  Kind // of Aimable: that strikes there, instead of a cut; None: it is cut
 }
+
+// Aimable are the kinds that a run can be told to strike with at a boundary, beside
+// the cuts: what happens between two steps that follow each other at once needs a
+// process that stands still, or an effect that is on its way for long, there.
+var Aimable = [...]Kind{Pause, Slow, Late, LostReply, Refusal}
 
 // ParseAim reads an aim: the name of a row, or of a boundary, perhaps of one kind
 // of process, and perhaps on one side: "put-before-commit",
 // "duty.ReapCheck.Step/reapDelete:delete=silent",
-// "protocol.Walk.Step/walkKill:txn@teardown".
+// "protocol.Walk.Step/walkKill:txn@teardown"; or a kind of Aimable in its place:
+// "protocol.Walk.Step/walkKill:txn@retention=pause".
 func ParseAim(s string) (a Aim, err error) {
 	if s == "" {
 		return a, nil
@@ -34,6 +41,8 @@ func ParseAim(s string) (a Aim, err error) {
 	a.Point, a.Root = boundaries.Index(name)+1, root
 	if i := slices.Index(sideNames[:], side); sided && i >= 0 {
 		a.Sided, a.Side, sided = true, Side(i), false
+	} else if k, ok := kindOf(side); sided && ok && slices.Contains(Aimable[:], k) {
+		a.Kind, sided = k, false
 	}
 	switch {
 	case a.Point == 0:
@@ -41,7 +50,7 @@ func ParseAim(s string) (a Aim, err error) {
 	case rooted && boundaries.PointOf(a.Point-1, root) < 0:
 		err = fmt.Errorf("%w: no process for %q comes by %s; %v do", ErrPlan, root, name, boundaries.All()[a.Point-1].Roots)
 	case sided:
-		err = fmt.Errorf("%w: %q is no side of an effect; the sides are %v", ErrPlan, side, sideNames)
+		err = fmt.Errorf("%w: %q is no side of an effect, and strikes at none: the sides are %v, the kinds %v", ErrPlan, side, sideNames, Aimable)
 	}
 	if err != nil {
 		return Aim{}, err
@@ -61,7 +70,10 @@ func (a Aim) String() string {
 	if a.Root != "" {
 		s += "@" + a.Root
 	}
-	if a.Sided {
+	switch {
+	case a.Kind != None:
+		s += "=" + a.Kind.String()
+	case a.Sided:
 		s += "=" + a.Side.String()
 	}
 	return s

@@ -19,8 +19,8 @@ const Million = 1_000_000
 // complete (CutUpload), a cut (the restarts), a start of a process (Skew), and any
 // effect that goes out for all others; of CutMark, a turn that notes something.
 //
-// At says where to cut besides: at each place the first, the second, the fourth,
-// the eighth … time that the run comes by.
+// At says where to cut, or to strike, besides: at each place the first, the second,
+// the fourth, the eighth … time that the run comes by.
 //
 // The zero Plan is a run without faults.
 type Plan struct {
@@ -43,7 +43,8 @@ var scale = [Kinds]uint32{
 // draws a rate for each of the others, so that kinds which hide each other meet
 // the machines apart as well as together; one run in sixteen has none at all, and
 // one in four is a storm. One in four is told to cut at one crash point of the
-// source, whichever it is: what runs seldom come by is cut there, too.
+// source, whichever it is, or to strike there with a kind of Aimable: what runs seldom
+// come by is cut there, and stands still there, too.
 func Draw(seed uint64) (p Plan) {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	if r.IntN(16) == 0 {
@@ -61,6 +62,9 @@ func Draw(seed uint64) (p Plan) {
 	}
 	if r.IntN(4) == 0 {
 		p.At[0] = AimAt(r.IntN(len(boundaries.Points())), Side(r.IntN(Sides)))
+		if r.IntN(2) == 0 {
+			p.At[0].Sided, p.At[0].Side, p.At[0].Kind = false, Before, Aimable[r.IntN(len(Aimable))]
+		}
 	}
 	return p
 }

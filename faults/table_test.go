@@ -47,7 +47,8 @@ func TestAimsPrintAndParse(t *testing.T) {
 		}
 	}
 	for i, p := range boundaries.Points() {
-		aims = append(aims, faults.Aim{Point: p.Boundary + 1, Root: p.Root}, faults.AimAt(i, faults.Silent))
+		aims = append(aims, faults.Aim{Point: p.Boundary + 1, Root: p.Root}, faults.AimAt(i, faults.Silent),
+			faults.Aim{Point: p.Boundary + 1, Root: p.Root, Kind: faults.Aimable[i%len(faults.Aimable)]})
 	}
 	for _, a := range append(aims, faults.Aim{}) {
 		p := faults.Plan{At: [2]faults.Aim{a}}
@@ -73,9 +74,10 @@ func TestAimsPrintAndParse(t *testing.T) {
 	}
 }
 
-// One seed in four is told where to cut, and all together everywhere.
+// One seed in four is told where to cut, or where to strike and with what, and all
+// together everywhere.
 func TestDrawAims(t *testing.T) {
-	const seeds = 20_000
+	const seeds = 60_000
 	told := map[faults.Aim]int{}
 	n := 0
 	for seed := range uint64(seeds) {
@@ -87,7 +89,7 @@ func TestDrawAims(t *testing.T) {
 	if n < seeds/6 || n > seeds/4 {
 		t.Errorf("%d of %d seeds", n, seeds)
 	}
-	if all := len(boundaries.Points()) * faults.Sides; len(told) < all*9/10 || len(told) > all {
+	if all := len(boundaries.Points()) * (faults.Sides + len(faults.Aimable)); len(told) < all*9/10 || len(told) > all {
 		t.Errorf("%d of %d places", len(told), all)
 	}
 }

@@ -122,8 +122,8 @@ func (s *Sim) aims(place int) bool {
 	return n&(n-1) == 0
 }
 
-// aim is the cut that an effect meets because the run was told to cut there. It is
-// asked of every effect, as it is about to land; of a wait, and of a take, as it is
+// aim is what an effect meets because the run was told to cut, or to strike, there. It
+// is asked of every effect, as it is about to land; of a wait, and of a take, as it is
 // about to be answered.
 func (s *Sim) aim(e *pending) faults.Kind {
 	if !s.faulty || e.site < 0 || e.p.paused {
@@ -131,18 +131,19 @@ func (s *Sim) aim(e *pending) faults.Kind {
 	}
 	s.Count.Points[e.site].Passed++
 	for i := range s.Plan.At {
-		side, here := s.meets(i, e)
-		if here && s.aims(i) {
-			s.Count.Faults[side.Kind()]++
-			return side.Kind()
+		k := s.meets(i, e)
+		if k != faults.None && s.aims(i) {
+			e.aimed = true
+			s.Count.Faults[k]++
+			return k
 		}
 	}
 	return faults.None
 }
 
-// meets reports whether an effect is where the run was told to cut, and on which
-// side it is to be: on each in turn, where there are several.
-func (s *Sim) meets(place int, e *pending) (side faults.Side, yes bool) {
+// meets says what is to strike an effect where the run was told to: a cut on each side
+// in turn, where there are several; None: it is elsewhere.
+func (s *Sim) meets(place int, e *pending) faults.Kind {
 	at, n, here := s.Plan.At[place], int(s.passes[place]), boundaries.Points()[e.site]
 	switch {
 	case at.Row > 0:
@@ -153,15 +154,32 @@ func (s *Sim) meets(place int, e *pending) (side faults.Side, yes bool) {
 			}
 		}
 		if sides == nil {
-			return faults.Before, false
+			return faults.None
 		}
-		return sides[n%len(sides)], true
+		return sides[n%len(sides)].Kind()
 	case at.Point != here.Boundary+1 || at.Root != "" && at.Root != here.Root:
-		return faults.Before, false
+		return faults.None
+	case at.Kind != faults.None:
+		return apt(at.Kind, e)
 	case at.Sided:
-		return at.Side, true
+		return at.Side.Kind()
 	}
-	return faults.Side(n % faults.Sides), true
+	return faults.Side(n % faults.Sides).Kind()
+}
+
+// apt is a kind that a run was told to strike an effect with; None: it does not
+// strike such an effect, or one that it has struck.
+func apt(k faults.Kind, e *pending) faults.Kind {
+	own := e.op.Kind == core.KWait || e.op.Kind == core.KTake || e.op.Kind == core.KGive || e.op.Kind == core.KStage
+	switch {
+	case e.aimed || own && k != faults.Pause:
+		return faults.None
+	case k == faults.Late && !e.op.Mutates():
+		return faults.Slow
+	case k == faults.LostReply && !e.op.Mutates():
+		return faults.Dropped
+	}
+	return k
 }
 
 // passesMark reports whether the process is cut for what its turn has noted.

@@ -22,6 +22,7 @@ type pending struct {
 	sentAt core.Ms
 	stage  stage
 	dead   bool // delivered, or its process is gone
+	aimed  bool // it was struck because the run was told to, and goes on
 	ready  int  // where it stands in Sim.ready, or -1
 	slot   int  // where it stands in Proc.pend
 	serial uint64

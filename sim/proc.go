@@ -53,6 +53,7 @@ type Proc struct {
 	pend    []*pending
 	paused  bool
 	slept   bool       // it was paused once
+	kept    bool       // as it stands still its session is renewed
 	flaky   core.Ms    // until when its network is bad
 	held    []*pending // what became ready while it was paused
 	ended   bool
@@ -272,7 +273,7 @@ func (s *Sim) keepAlive(p *Proc) {
 		return
 	}
 	s.After(s.Dials.SessionTTL/3, func() { s.keepAlive(p) })
-	if p.paused || s.metaDown {
+	if p.paused && !p.kept || s.metaDown {
 		return
 	}
 	until := s.now + s.Dials.SessionTTL

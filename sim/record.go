@@ -347,7 +347,7 @@ func (s *Sim) skewed(p *Proc) (off core.Ms, yes bool) {
 			s.Count.Faults[faults.Skew]++
 		}
 	} else if s.strikes(faults.Skew) {
-		off, yes = s.skewFrom+core.Ms(s.tape.Choose(int(s.Dials.Skew)+1)), true
+		off, yes = s.skewFrom+s.apart(), true
 	}
 	if yes && s.rec != nil {
 		p.line.Skews, p.line.Skew = true, off

@@ -131,6 +131,8 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	case faults.Late:
 		s.later(e)
 		s.answer(e, core.Reply{Outcome: core.Unknown})
+	case faults.Slow:
+		s.detain(e, s.left(&e.op, e.sentAt))
 	case faults.Refusal, faults.DeleteKey:
 		s.answer(e, core.Reply{Outcome: core.Refused, Val: "503"})
 	case faults.DamagedTip:
@@ -140,7 +142,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 		s.logf(e.p, "flaky", "for %d ms", long)
 		e.p.flaky = s.now + long
 	case faults.Pause:
-		s.pause(e.p)
+		s.pause(e)
 	case faults.LeaseLost:
 		s.straggle(e.p)
 		if e.p.session != "" {
@@ -154,7 +156,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 
 // window begins a time in which a store or the metastore is not itself.
 func (s *Sim) window(k faults.Kind, e *pending) {
-	long := core.Ms(1 + s.tape.Choose(int(2*s.Dials.RequestLife)))
+	long := 1 + s.within(int(2*s.Dials.RequestLife))
 	switch k {
 	case faults.StoreDown:
 		bs := s.W.Buckets()
@@ -191,8 +193,7 @@ func (s *Sim) later(e *pending) {
 	if left < 1 {
 		return
 	}
-	at := s.now + 1 + core.Ms(s.tape.Choose(left))
-	s.At(at, func() {
+	s.At(s.now+1+s.within(left), func() {
 		if s.breach != nil {
 			return
 		}
@@ -263,18 +264,42 @@ func (s *Sim) drawRestart() core.Ms {
 	return wait
 }
 
-// pause stops a process where it stands. What it has sent goes on by itself; the
-// process finds the replies when it wakes, and its session may have ended.
-func (s *Sim) pause(p *Proc) {
+// within draws a time below a bound that the contract sets: any, and every third time
+// one that all but reaches it. What a bound is for shows at its edge.
+func (s *Sim) within(bound int) core.Ms {
+	if bound > 1 && s.tape.Choose(3) == 2 {
+		return core.Ms(bound - 1 - s.tape.Choose(1+bound/16))
+	}
+	return core.Ms(s.tape.Choose(bound))
+}
+
+// apart draws how far a clock is ahead of the one that is most behind: every other
+// time it is one of the two that are as far apart as clocks may be.
+func (s *Sim) apart() core.Ms {
+	switch s.tape.Choose(4) {
+	case 2:
+		return 0
+	case 3:
+		return s.Dials.Skew
+	}
+	return core.Ms(s.tape.Choose(int(s.Dials.Skew) + 1))
+}
+
+// pause stops a process where it stands, as an effect of it is about to move. What it
+// has sent goes on by itself; the process finds the replies when it wakes. Mostly its
+// session ends meanwhile; where only the machine stands still, its host keeps it.
+func (s *Sim) pause(e *pending) {
+	p := e.p
 	if p.paused {
 		return
 	}
-	long := core.Ms(1 + s.tape.Choose(int(2*s.Dials.RequestLife)))
+	long := 1 + s.within(int(2*s.Dials.RequestLife))
 	if s.tape.Choose(4) == 3 {
 		long += s.Dials.ReadGrace
 	}
-	s.logf(p, "pause", "for %d ms", long)
 	p.paused, p.slept = true, true
+	p.kept = s.tape.Choose(4) == 3
+	s.logf(p, "pause", "for %d ms", long)
 	s.straggle(p)
 	s.After(long, func() { s.resume(p) })
 }
@@ -288,19 +313,25 @@ func (s *Sim) straggle(p *Proc) {
 		return
 	}
 	for _, e := range append([]*pending(nil), p.pend...) {
-		left := s.left(&e.op, e.sentAt)
-		if e.stage != sent || e.ready < 0 || !e.op.Mutates() || left < 1 {
-			continue
+		if left := s.left(&e.op, e.sentAt); e.stage == sent && e.ready >= 0 && e.op.Mutates() {
+			s.detain(e, left)
 		}
-		s.dequeue(e)
-		e.stage = waiting
-		s.After(1+core.Ms(s.tape.Choose(left)), func() {
-			if !e.dead {
-				e.stage = sent
-				s.enqueue(e)
-			}
-		})
 	}
+}
+
+// detain keeps what was sent on its way, for as long as it may be at most.
+func (s *Sim) detain(e *pending, left int) {
+	if left < 1 {
+		return
+	}
+	s.dequeue(e)
+	e.stage = waiting
+	s.After(1+s.within(left), func() {
+		if !e.dead {
+			e.stage = sent
+			s.enqueue(e)
+		}
+	})
 }
 
 // left is for how long from now an effect may still land. A store lets no request
