@@ -65,6 +65,7 @@ type Report struct {
 	Lines   int     // of the log
 	Sum     uint64  // the run's fingerprint: two runs with one fingerprint are one
 	Virtual core.Ms // how long the run was, in its own time
+	Calm    core.Ms // true time at which the faults stopped; 0: they never did
 	Choices []uint32
 
 	Record *Record // of the run, if it was asked for
@@ -75,7 +76,7 @@ type Report struct {
 
 func (s *Sim) report() *Report {
 	s.Count.Runs = 1
-	r := &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Choices: s.tape.Played(), given: s.given}
+	r := &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Calm: s.calmAt, Choices: s.tape.Played(), given: s.given}
 	if s.rec != nil {
 		r.Record = s.rec.end(s)
 	}

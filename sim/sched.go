@@ -54,7 +54,7 @@ func (s *Sim) over() bool {
 // calm ends all faults: what is down comes up, what is paused goes on, what
 // waits to be restarted is.
 func (s *Sim) calm() {
-	s.faulty = false
+	s.faulty, s.calmAt = false, s.now
 	if s.rec != nil {
 		s.rec.add(s, &Line{Do: DoCalm})
 	}
@@ -72,9 +72,15 @@ func (s *Sim) calm() {
 // patience is how long the work of a run may take to drain once faults stop:
 // every grace of every duty, one after another, with room.
 func (s *Sim) patience() core.Ms {
+	if s.Patience > 0 {
+		return s.Patience
+	}
 	d := &s.Dials
 	return 2*(max(d.AgeCap[0], d.AgeCap[1])+d.OrphanGrace+8*d.ReadGrace+4*d.RequestLife+4*d.LiveHeadProbe+d.GateRetry+d.Quiesce+10*d.BackoffMax) + 20_000
 }
+
+// WorkLeft is in the words of a breach of law 8 by work that does not drain.
+const WorkLeft = "work is left"
 
 // settle runs until the work has drained, and then looks for a fixed point.
 func (s *Sim) settle() {
@@ -100,7 +106,7 @@ func (s *Sim) settle() {
 		}
 	}
 	if s.breach == nil && left != "" {
-		s.Breach(LawDrains, "%d ms after the faults have stopped, work is left: %s", s.patience(), left)
+		s.Breach(LawDrains, "%d ms after the faults have stopped, %s: %s", s.patience(), WorkLeft, left)
 	}
 	if s.breach == nil {
 		s.clients.Finish(s)

@@ -13,21 +13,22 @@ import (
 
 // Config is what a run is a function of.
 type Config struct {
-	Seed    uint64
-	Plan    *faults.Plan // nil: drawn from the seed
-	At      faults.Aim   // where to cut besides; zero: nowhere
-	Choices []uint32     // if not nil: the recorded tape, instead of the seed's
-	Dials   *core.Dials  // nil: drawn
-	Effects int          // replies delivered before faults and clients stop; 0: drawn
-	Log     io.Writer    // one line an event, if not nil
-	Instant bool         // the run ends when its faults would stop: only what breaks at once is looked for
-	NoLaws  bool         // for benchmarks: nothing is judged
-	Laws    bool         // evaluate the laws after every change
-	Script  *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
-	Record  bool         // make a record of the run
-	Watch   func(*Event) // is told everything that happens; it must change nothing
-	States  *bool        // and the states of processes, while it is true: the watcher may set it
-	Cover   bool         // tell which boundary each effect comes from: Count.Points and Count.Rows
+	Seed     uint64
+	Plan     *faults.Plan // nil: drawn from the seed
+	At       faults.Aim   // where to cut besides; zero: nowhere
+	Choices  []uint32     // if not nil: the recorded tape, instead of the seed's
+	Dials    *core.Dials  // nil: drawn
+	Effects  int          // replies delivered before faults and clients stop; 0: drawn
+	Log      io.Writer    // one line an event, if not nil
+	Instant  bool         // the run ends when its faults would stop: only what breaks at once is looked for
+	NoLaws   bool         // for benchmarks: nothing is judged
+	Laws     bool         // evaluate the laws after every change
+	Patience core.Ms      // how long the work may take to drain once faults stop; 0: as long as the dials ask for
+	Script   *Record      // if not nil: what is replayed by identity, instead of a seed or a tape
+	Record   bool         // make a record of the run
+	Watch    func(*Event) // is told everything that happens; it must change nothing
+	States   *bool        // and the states of processes, while it is true: the watcher may set it
+	Cover    bool         // tell which boundary each effect comes from: Count.Points and Count.Rows
 	// Scene adds the actors and the clients. It is called once, before the first step.
 	Scene func(*Sim)
 }
@@ -71,7 +72,8 @@ type Sim struct {
 	busy     int    // of a hundred steps, how many are a client's
 	budget   int    // effects that one process may have in flight
 	skewFrom core.Ms
-	faulty   bool // faults strike
+	faulty   bool    // faults strike
+	calmAt   core.Ms // when they stopped; 0: they have not
 	metaDown bool
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""

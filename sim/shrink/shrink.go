@@ -4,7 +4,8 @@
 // requests, restarts, and the order in which effects moved. What is left out goes by
 // default when the record is replayed: nothing strikes it, a process runs on as long
 // as it can, the oldest goes first. A piece is gone for good if the run without it
-// breaks the same law.
+// breaks the same law. Of law 8, which whatever is left over breaks, it must leave the
+// same thing, with an auditor there to do the work.
 package shrink
 
 import (
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"nova/core"
 	"nova/faults"
 	"nova/sim"
 )
@@ -61,7 +63,8 @@ func Counts(r *sim.Record) (c Count) {
 var ErrHolds = errors.New("the replay does not break the law that the record breaks")
 
 // Shrink returns a record of the same breach that says less, its replay, and how
-// many runs it took. The record's own law is the oracle: by its number.
+// many runs it took. The record's own law is the oracle: by its number, and of law 8
+// by what is left as well.
 func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
 	if rec.Breach == nil {
 		return nil, nil, 0, fmt.Errorf("%w: the record has none", ErrHolds)
@@ -84,6 +87,10 @@ func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
 	}
 	r.Breach = first.Breach
 	s.best, s.report, s.effects = &r, first, int(first.Count.Effects)
+	s.sure, s.sureOf = s.best, s.report
+	if r.Breach.Law == sim.LawDrains && strings.Contains(r.Breach.What, sim.WorkLeft) {
+		s.hasty = (r.Breach.At - first.Calm) / haste
+	}
 	s.tail()
 	for round := 1; ; round++ {
 		before := Counts(s.best)
@@ -99,7 +106,7 @@ func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
 		}
 	}
 	// Without an auditor nothing drains: a replay goes no further than the record.
-	if !slices.ContainsFunc(s.best.Actors, func(c sim.Cast) bool { return c.Role == "auditor" || c.Role == "blind" }) && !calms(s.best) {
+	if !audited(s.best) && !calms(s.best) {
 		s.best.Instant = true
 	}
 	// The record says of itself what its replay is.
@@ -157,6 +164,11 @@ func fewer(p faults.Plan, rng *rand.Rand) faults.Plan {
 	return p
 }
 
+// haste is by how much less is waited for work to drain while the search goes on: a
+// run that waits for all of it costs a hundred of those that break another law. What
+// the search has come to at the end of each pass is made sure of.
+const haste = 6
+
 type search struct {
 	o       Options
 	until   time.Time
@@ -164,13 +176,33 @@ type search struct {
 	effects int
 	best    *sim.Record
 	report  *sim.Report // of the best
+	hasty   core.Ms     // how long work may take to drain; 0: as long as it may
+	sure    *sim.Record // the last that was made sure of
+	sureOf  *sim.Report
+}
+
+// makeSure waits for all of the time in which the work of the best may drain; where
+// that shows that it does, the search goes back, and is not hasty any more.
+func (s *search) makeSure() {
+	if s.hasty == 0 || s.best == s.sure {
+		return
+	}
+	hasty := s.hasty
+	s.hasty = 0
+	if x := s.run(s.best); same(x, s.best) {
+		s.report, s.hasty = x, hasty
+		s.best.Breach = x.Breach
+		s.sure, s.sureOf = s.best, x
+		return
+	}
+	s.best, s.report = s.sure, s.sureOf
 }
 
 func (s *search) over() bool { return s.runs >= s.o.Runs || time.Now().After(s.until) }
 
 func (s *search) run(r *sim.Record) *sim.Report {
 	s.runs++
-	c := sim.Config{Script: r, Scene: s.o.Scene, Instant: !calms(r)}
+	c := sim.Config{Script: r, Scene: s.o.Scene, Instant: !calms(r), Patience: s.hasty}
 	if s.effects > 0 {
 		c.Effects = 2*s.effects + 500
 	}
@@ -183,7 +215,18 @@ func calms(r *sim.Record) bool {
 }
 
 func same(r *sim.Report, rec *sim.Record) bool {
-	return r.Breach != nil && r.Breach.Law == rec.Breach.Law
+	switch {
+	case r.Breach == nil || r.Breach.Law != rec.Breach.Law:
+		return false
+	case r.Breach.Law == sim.LawDrains:
+		return Kind(r.Breach) == Kind(rec.Breach) && (audited(rec) || rec.Actors == nil)
+	}
+	return true
+}
+
+// audited reports whether there is somebody to do the work.
+func audited(r *sim.Record) bool {
+	return slices.ContainsFunc(r.Actors, func(c sim.Cast) bool { return c.Role == "auditor" || c.Role == "blind" })
 }
 
 // try keeps a record if it breaks the law still.
@@ -194,7 +237,7 @@ func (s *search) try(lines []*sim.Line, actors []sim.Cast) bool {
 	r := *s.best
 	r.Lines, r.Actors = lines, actors
 	x := s.run(&r)
-	if !same(x, s.best) {
+	if !same(x, &r) {
 		return false
 	}
 	r.Breach = x.Breach
@@ -208,6 +251,7 @@ func (s *search) pass(name string, f func()) {
 	}
 	f()
 	s.tail()
+	s.makeSure()
 	if s.o.Log != nil {
 		fmt.Fprintf(s.o.Log, "%6d runs, after %s: %s\n", s.runs, name, Counts(s.best))
 	}
