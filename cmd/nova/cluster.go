@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -97,6 +98,42 @@ func (c *clusterFlags) open(ctx context.Context, dials core.Dials, log *slog.Log
 		}
 	}
 	return nil, errors.Join(err, etcd.Close())
+}
+
+// opened opens the cluster for the work of one command: check looks at the
+// command's own flags first (nil: there is nothing to look at).
+func (c *clusterFlags) opened(ctx context.Context, cmd *cobra.Command, logs *logFlags, check func() error, work func(on *cluster, log *slog.Logger) error) error {
+	log, err := logs.logger()
+	if err == nil && check != nil {
+		err = check()
+	}
+	var dials core.Dials
+	if err == nil {
+		dials, err = c.chosen()
+	}
+	if err != nil {
+		return usage(cmd, err)
+	}
+	on, err := c.open(ctx, dials, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = on.close() }()
+	return work(on, log)
+}
+
+// inSession is opened, with a session of the cluster's that ends with the work.
+func (c *clusterFlags) inSession(ctx context.Context, cmd *cobra.Command, logs *logFlags, check func() error, work func(s *daemon.Session) error) error {
+	return c.opened(ctx, cmd, logs, check, func(on *cluster, _ *slog.Logger) error {
+		s, err := on.NewSession(nil)
+		if err != nil {
+			return err
+		}
+		err = work(s)
+		end, cancel := graceful(ctx)
+		defer cancel()
+		return errors.Join(err, s.Close(end))
+	})
 }
 
 func (c *clusterFlags) connect(ctx context.Context) (*clientv3.Client, error) {

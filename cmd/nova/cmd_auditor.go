@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -30,51 +31,41 @@ taken up by the next.
 Every process of a cluster must be given the same buckets and the same dials.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			log, err := logs.logger()
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err == nil && (cacheMiB < 1 || mibPerSecond < 0 || cfg.RequestsPerSecond < 0) {
-				err = fmt.Errorf("--fetch-cache-mib is %d, --rewrite-mib-per-second %g, --requests-per-second %g: the cache has at least 1 MiB, and no rate is below zero", cacheMiB, mibPerSecond, cfg.RequestsPerSecond)
-			}
-			if err == nil && cfg.ID == "" {
-				err = errors.New("--auditor is empty: give the auditor a name")
-			}
-			if err == nil {
-				err = record.check()
-			}
-			if err != nil {
-				return usage(c, err)
+			check := func() error {
+				if cacheMiB < 1 || mibPerSecond < 0 || cfg.RequestsPerSecond < 0 {
+					return fmt.Errorf("--fetch-cache-mib is %d, --rewrite-mib-per-second %g, --requests-per-second %g: the cache has at least 1 MiB, and no rate is below zero", cacheMiB, mibPerSecond, cfg.RequestsPerSecond)
+				}
+				if cfg.ID == "" {
+					return errors.New("--auditor is empty: give the auditor a name")
+				}
+				return record.check()
 			}
 			cfg.Cache, cfg.BytesPerSecond = cacheMiB<<20, mibPerSecond*(1<<20)
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = on.close() }()
-			if on.Journal, err = record.open(log); err != nil {
-				return err
-			}
-			defer func() { _ = on.Journal.Close() }()
-			auditor, err := on.StartAuditor(cfg)
-			if err != nil {
-				return err
-			}
-			w := newWeb(log)
-			if err = metrics.serve(w, cfg.Tally, on.Cluster); err == nil {
-				log.Info("auditing", "auditor", cfg.ID)
-				select {
-				case <-ctx.Done():
-					log.Info("closing")
-				case <-auditor.Done():
-				case err = <-w.failed:
+			return cl.opened(ctx, c, &logs, check, func(on *cluster, log *slog.Logger) error {
+				var err error
+				if on.Journal, err = record.open(log); err != nil {
+					return err
 				}
-			}
-			end, cancel := graceful(ctx)
-			defer cancel()
-			w.shutdown(end)
-			return errors.Join(err, auditor.Close(end))
+				defer func() { _ = on.Journal.Close() }()
+				auditor, err := on.StartAuditor(cfg)
+				if err != nil {
+					return err
+				}
+				w := newWeb(log)
+				if err = metrics.serve(w, cfg.Tally, on.Cluster); err == nil {
+					log.Info("auditing", "auditor", cfg.ID)
+					select {
+					case <-ctx.Done():
+						log.Info("closing")
+					case <-auditor.Done():
+					case err = <-w.failed:
+					}
+				}
+				end, cancel := graceful(ctx)
+				defer cancel()
+				w.shutdown(end)
+				return errors.Join(err, auditor.Close(end))
+			})
 		}),
 	}
 	host, _ := os.Hostname()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"nova/core/admin"
 	"nova/core/keys"
+	"nova/prod/daemon"
 )
 
 func newDecommission() *cobra.Command {
@@ -30,41 +30,22 @@ Where something is in the way it says what, and ends with 1 (or waits, with
 --wait). Run it again, by whomever, and it goes on.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			log, err := logs.logger()
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err == nil {
-				err = keys.CheckStar(o.Star)
-			}
-			if err != nil {
-				return usage(c, err)
-			}
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
+			check := func() error { return keys.CheckStar(o.Star) }
+			return cl.inSession(ctx, c, &logs, check, func(s *daemon.Session) error {
+				done, report, err := s.Decommission(ctx, o, waiting(c.ErrOrStderr()))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = decommissionJSON(c.OutOrStdout(), o.Star, done, &report)
+				} else {
+					err = decommissionText(c.OutOrStdout(), o.Star, done, &report)
+				}
+				if err == nil && !done {
+					err = exit(1)
+				}
 				return err
-			}
-			defer func() { _ = on.close() }()
-			s, err := on.NewSession(nil)
-			if err != nil {
-				return err
-			}
-			done, report, err := s.Decommission(ctx, o, waiting(c.ErrOrStderr()))
-			end, cancel := graceful(ctx)
-			defer cancel()
-			if err = errors.Join(err, s.Close(end)); err != nil {
-				return err
-			}
-			if asJSON {
-				err = decommissionJSON(c.OutOrStdout(), o.Star, done, &report)
-			} else {
-				err = decommissionText(c.OutOrStdout(), o.Star, done, &report)
-			}
-			if err == nil && !done {
-				err = exit(1)
-			}
-			return err
+			})
 		}),
 	}
 	f := c.Flags()

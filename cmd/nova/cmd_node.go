@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 
@@ -31,34 +32,23 @@ func newNodeList() *cobra.Command {
 swept, while a decommission of it is under way.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			log, err := logs.logger()
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err != nil {
-				return usage(c, err)
-			}
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = on.close() }()
-			nodes, err := on.Nodes(ctx)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				e := json.NewEncoder(c.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(nodes)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NODE\tKIND\tSTATE\tCLASSES\tOPEN\tCUT\tSWEPT\tSETTLED\tSLOTS TO ABSORB\tSLOTS TO TRIM")
-			for _, n := range nodes {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", n.Name, n.Kind, n.State, strings.Join(n.Classes, ","), n.Open, n.Cut, n.Swept, n.Settled, n.ToAbsorb, n.ToTrim)
-			}
-			return w.Flush()
+			return cl.opened(ctx, c, &logs, nil, func(on *cluster, _ *slog.Logger) error {
+				nodes, err := on.Nodes(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					e := json.NewEncoder(c.OutOrStdout())
+					e.SetIndent("", "  ")
+					return e.Encode(nodes)
+				}
+				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "NODE\tKIND\tSTATE\tCLASSES\tOPEN\tCUT\tSWEPT\tSETTLED\tSLOTS TO ABSORB\tSLOTS TO TRIM")
+				for _, n := range nodes {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", n.Name, n.Kind, n.State, strings.Join(n.Classes, ","), n.Open, n.Cut, n.Swept, n.Settled, n.ToAbsorb, n.ToTrim)
+				}
+				return w.Flush()
+			})
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON instead of a table")

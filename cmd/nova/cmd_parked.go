@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -57,40 +58,27 @@ func newParkedList() *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List parked markers, each with its reason", Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			log, err := logs.logger()
-			if err == nil {
-				_, _, err = onDuty(duty)
-			}
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err != nil {
-				return usage(c, err)
-			}
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = on.close() }()
-			if asJSON {
-				all := []daemon.ParkedMarker{}
-				if err := on.Parked(ctx, duty, func(m daemon.ParkedMarker) error { all = append(all, m); return nil }); err != nil {
+			check := func() error { _, _, err := onDuty(duty); return err }
+			return cl.opened(ctx, c, &logs, check, func(on *cluster, _ *slog.Logger) error {
+				if asJSON {
+					all := []daemon.ParkedMarker{}
+					if err := on.Parked(ctx, duty, func(m daemon.ParkedMarker) error { all = append(all, m); return nil }); err != nil {
+						return err
+					}
+					e := json.NewEncoder(c.OutOrStdout())
+					e.SetIndent("", "  ")
+					return e.Encode(all)
+				}
+				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "DUTY\tPARKED\tREASON\tKEY")
+				if err := on.Parked(ctx, duty, func(m daemon.ParkedMarker) error {
+					_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Duty, time.UnixMilli(int64(m.ParkedAt)).UTC().Format(time.RFC3339), m.Reason, m.Key)
+					return err
+				}); err != nil {
 					return err
 				}
-				e := json.NewEncoder(c.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(all)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "DUTY\tPARKED\tREASON\tKEY")
-			if err := on.Parked(ctx, duty, func(m daemon.ParkedMarker) error {
-				_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Duty, time.UnixMilli(int64(m.ParkedAt)).UTC().Format(time.RFC3339), m.Reason, m.Key)
-				return err
-			}); err != nil {
-				return err
-			}
-			return w.Flush()
+				return w.Flush()
+			})
 		}),
 	}
 	c.Flags().StringVar(&duty, "duty", "", "only this duty's: "+dutyNames())
@@ -114,31 +102,9 @@ is parked again.
 
 Ends with 1 if a marker stays parked.`,
 		RunE: action(func(ctx context.Context, c *cobra.Command, given []string) error {
-			log, err := logs.logger()
-			if err != nil {
-				return usage(c, err)
-			}
-			orders, err := unparkings(given, all, duty)
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err != nil {
-				return usage(c, err)
-			}
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = on.close() }()
-			s, err := on.NewSession(nil)
-			if err != nil {
-				return err
-			}
-			err = retryParked(ctx, c, s, orders)
-			end, cancel := graceful(ctx)
-			defer cancel()
-			return errors.Join(err, s.Close(end))
+			var orders []admin.Unparking
+			check := func() (err error) { orders, err = unparkings(given, all, duty); return err }
+			return cl.inSession(ctx, c, &logs, check, func(s *daemon.Session) error { return retryParked(ctx, c, s, orders) })
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "every parked marker")

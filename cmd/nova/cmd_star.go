@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -33,75 +34,65 @@ find what it had acknowledged on its chain.
 Every process of a cluster must be given the same buckets and the same dials.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
-			log, err := logs.logger()
-			if err != nil {
-				return usage(c, err)
-			}
-			dials, err := cl.chosen()
-			if err != nil {
-				return usage(c, err)
-			}
-			of, err := daemon.ParseClass(class)
-			if err == nil {
-				err = keys.CheckStar(id)
-			}
-			if err == nil && (linger <= 0 || slotMiB < 1 || slotMiB > 1024) {
-				err = fmt.Errorf("--append-linger is %v and --slot-mib %d: give a time above zero and 1 to 1024 MiB", linger, slotMiB)
-			}
-			if err == nil {
-				err = record.check()
-			}
-			if err != nil {
-				return usage(c, err)
-			}
-			on, err := cl.open(ctx, dials, log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = on.close() }()
-			if on.Journal, err = record.open(log); err != nil {
-				return err
-			}
-			defer func() { _ = on.Journal.Close() }()
-			tally := &daemon.Tally{}
-			star, err := on.StartStar(daemon.StarConfig{ID: id, Class: of, Tally: tally, Batch: daemon.BatchLimits{Linger: linger, Slot: slotMiB << 20, Buffered: 8 * slotMiB << 20}})
-			if err != nil {
-				return err
-			}
-			session, err := on.NewSession(tally)
-			if err != nil {
-				star.Kill()
-				return err
-			}
-			front := &daemon.Front{Session: session, Star: func(c core.Class) *daemon.Star {
-				if c == of {
-					return star
+			var of core.Class
+			check := func() (err error) {
+				if of, err = daemon.ParseClass(class); err != nil {
+					return err
 				}
-				return nil
-			}}
-			w := newWeb(log)
-			if _, err = w.serve(listen, "clients", daemon.Handler(front, log)); err == nil {
-				err = metrics.serve(w, tally, on.Cluster)
+				if err = keys.CheckStar(id); err != nil {
+					return err
+				}
+				if linger <= 0 || slotMiB < 1 || slotMiB > 1024 {
+					return fmt.Errorf("--append-linger is %v and --slot-mib %d: give a time above zero and 1 to 1024 MiB", linger, slotMiB)
+				}
+				return record.check()
 			}
-			if err == nil {
+			return cl.opened(ctx, c, &logs, check, func(on *cluster, log *slog.Logger) error {
+				var err error
+				if on.Journal, err = record.open(log); err != nil {
+					return err
+				}
+				defer func() { _ = on.Journal.Close() }()
+				tally := &daemon.Tally{}
+				star, err := on.StartStar(daemon.StarConfig{ID: id, Class: of, Tally: tally, Batch: daemon.BatchLimits{Linger: linger, Slot: slotMiB << 20, Buffered: 8 * slotMiB << 20}})
+				if err != nil {
+					return err
+				}
+				session, err := on.NewSession(tally)
+				if err != nil {
+					star.Kill()
+					return err
+				}
+				front := &daemon.Front{Session: session, Star: func(c core.Class) *daemon.Star {
+					if c == of {
+						return star
+					}
+					return nil
+				}}
+				w := newWeb(log)
+				if _, err = w.serve(listen, "clients", daemon.Handler(front, log)); err == nil {
+					err = metrics.serve(w, tally, on.Cluster)
+				}
+				if err == nil {
+					select {
+					case <-ctx.Done():
+						log.Info("closing")
+					case <-star.Done():
+						err = errors.Join(errors.New("the star has ended"), star.Err())
+					case err = <-w.failed:
+					}
+				}
+				end, cancel := graceful(ctx)
+				defer cancel()
+				w.shutdown(end)
 				select {
-				case <-ctx.Done():
-					log.Info("closing")
 				case <-star.Done():
-					err = errors.Join(errors.New("the star has ended"), star.Err())
-				case err = <-w.failed:
+					star.Kill()
+				default:
+					err = errors.Join(err, star.Close(end))
 				}
-			}
-			end, cancel := graceful(ctx)
-			defer cancel()
-			w.shutdown(end)
-			select {
-			case <-star.Done():
-				star.Kill()
-			default:
-				err = errors.Join(err, star.Close(end))
-			}
-			return errors.Join(err, session.Close(end))
+				return errors.Join(err, session.Close(end))
+			})
 		}),
 	}
 	host, _ := os.Hostname()
