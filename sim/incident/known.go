@@ -298,6 +298,17 @@ func (k *known) ended(b *transcript.Begin, _ core.Ms) {
 	}
 }
 
+// killed: a machine's process ended, and nobody said how the machine stood. What it
+// had sent may have landed.
+func (k *known) killed(c *root) {
+	for _, e := range c.pending {
+		if e.op.Mutates() {
+			k.unsure++
+		}
+	}
+	k.ended(&c.begin, c.now)
+}
+
 // standing is the rows that stand, by key.
 func (k *known) standing() (all []*rowFact) {
 	for _, f := range k.rows {

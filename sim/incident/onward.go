@@ -64,9 +64,15 @@ func GoOn(dir string, g Going) (*Onward, error) {
 	if p.res.Diverged != nil {
 		return on, nil
 	}
+	if why := p.res.hole(); g.Whole && why != "" {
+		return nil, fmt.Errorf("go on from turn %d: %w: %s", g.From, ErrNotWhole, why)
+	}
+	if p.res.Last < g.From {
+		return nil, fmt.Errorf("go on from turn %d: %w: its last turn is %d", g.From, ErrBeyond, p.res.Last)
+	}
 	live := p.standing(on)
 	if len(live) == 0 {
-		return nil, fmt.Errorf("go on from turn %d: %w", g.From, ErrNothing)
+		return nil, fmt.Errorf("go on from turn %d: %w (its first turn is %d)", g.From, ErrNothing, p.res.First)
 	}
 	x := &scene{g: g, on: on, live: live, known: p.known, bodies: map[core.Obj]*world.Body{}}
 	if err := x.build(); err != nil {

@@ -119,7 +119,7 @@ func TestGoOn(t *testing.T) {
 // need it are not judged; to call it whole is refused.
 func TestGoOnFromAPart(t *testing.T) {
 	s := film(t)
-	s.segs = s.segs[1:]
+	s.drop(1)
 	dir := s.dir()
 	for seed := range uint64(6) {
 		on := goneOn(t, dir, Going{From: s.serial - 20*seed, Seed: seed})

@@ -49,34 +49,76 @@ type play struct {
 	order []uint64        // of their beginnings
 	aside map[uint64]bool // machines that are not wanted
 	known *known          // or nil
+	seen  map[string]bool // processes that have a machine
 	res   Result
+	course
 }
 
 func newPlay(o Options) *play {
-	return &play{o: o, roots: map[uint64]*root{}, aside: map[uint64]bool{}}
+	p := &play{o: o, roots: map[uint64]*root{}, aside: map[uint64]bool{}, seen: map[string]bool{}}
+	p.course.res = &p.res
+	return p
 }
 
 // record takes one record. It reports a divergence, or an error of the recording.
 func (p *play) record(at Place, r *transcript.Record) (*Divergence, error) {
 	switch r.Kind {
 	case transcript.KSegment:
-		p.segment(&r.Segment)
+		p.segment(at, &r.Segment)
 	case transcript.KBegin:
+		p.meets(&r.Begin)
 		return nil, p.begin(r.Begin)
 	case transcript.KState:
+		p.meets(&r.State.Begin)
 		return p.stands(at, &r.State)
 	case transcript.KTurn:
+		p.writes(r.Turn.Root)
 		return p.turn(at, &r.Turn), nil
 	case transcript.KGap:
+		p.gaps(r.Gap.Dropped)
 		p.res.Gaps++
 		p.res.Dropped += r.Gap.Dropped
 	case transcript.KEnd:
+		p.writes(r.End.Root)
 		p.ends(&r.End)
 	}
 	return nil, nil
 }
 
-func (p *play) segment(s *transcript.Segment) {
+// meets hears of a machine, whether it is wanted or not.
+func (p *play) meets(b *transcript.Begin) {
+	if !p.seen[b.Env.Process] {
+		p.seen[b.Env.Process] = true
+		p.res.Processes = append(p.res.Processes, b.Env.Process)
+	}
+	p.writes(b.Root)
+}
+
+// writes hears which machine a record is of. Where it is another process's than those
+// before, theirs were killed, unless the journal says that they ended: one process at a
+// time writes to it.
+func (p *play) writes(root uint64) {
+	if !p.of(root) {
+		return
+	}
+	killed := 0
+	for n, c := range p.roots {
+		if rootOf(n) >= p.writer {
+			continue
+		}
+		killed++
+		if p.known != nil {
+			p.known.killed(c)
+		}
+		delete(p.roots, n)
+	}
+	if killed > 0 {
+		p.res.Killed = append(p.res.Killed, Killed{Before: p.name, Turn: p.last, Machines: killed})
+	}
+}
+
+func (p *play) segment(at Place, s *transcript.Segment) {
+	p.course.segment(at, s)
 	p.res.Segments++
 	by := s.Go
 	if s.Commit != "" {

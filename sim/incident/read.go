@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"nova/core/transcript"
 )
@@ -22,7 +21,8 @@ func (p Place) String() string { return fmt.Sprintf("%s at offset %d", p.Segment
 type Damage struct {
 	Place
 	Err  error
-	Torn bool // it just ends there: its process was stopped while it wrote
+	Torn bool // it just ends there, as one does whose process was stopped while it wrote
+	Cut  bool // Torn: and its process wrote on: something else has cut it off
 }
 
 func (d Damage) String() string { return fmt.Sprintf("%s: %v", d.Place, d.Err) }
@@ -34,14 +34,10 @@ var ErrNoJournal = errors.New("no journal: it has no file *.nvj")
 // fails. Of a segment that is damaged it reads what stands before the damage, tells
 // hurt, and goes on with the next. It holds one segment in memory.
 func Read(dir string, f func(Place, *transcript.Record) error, hurt func(Damage)) error {
-	names, err := filepath.Glob(filepath.Join(dir, "*.nvj"))
+	names, err := segmentsOf(dir)
 	if err != nil {
-		return fmt.Errorf("read journal %s: %w", dir, err)
+		return err
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("read %s: %w", dir, ErrNoJournal)
-	}
-	slices.Sort(names) // their numbers have leading zeros
 	for _, name := range names {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -56,14 +52,26 @@ func Read(dir string, f func(Place, *transcript.Record) error, hurt func(Damage)
 		case own != nil:
 			return own
 		case err != nil:
-			hurt(Damage{Place{filepath.Base(name), at}, err, errors.Is(err, transcript.ErrTorn)})
+			hurt(Damage{Place: Place{filepath.Base(name), at}, Err: err, Torn: errors.Is(err, transcript.ErrTorn)})
 		}
 	}
 	return nil
 }
 
-// IsJournal reports whether a path is a directory with segments of a journal.
-func IsJournal(path string) bool {
-	names, err := filepath.Glob(filepath.Join(path, "*.nvj"))
-	return err == nil && len(names) > 0
+// segmentsOf is the files of a journal, oldest first; at least one, or an error.
+func segmentsOf(dir string) ([]string, error) {
+	at, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read journal %s: %w", dir, err)
+	}
+	var names []string
+	for _, d := range at { // by name: their numbers have leading zeros
+		if filepath.Ext(d.Name()) == ".nvj" {
+			names = append(names, filepath.Join(dir, d.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("read %s: %w", dir, ErrNoJournal)
+	}
+	return names, nil
 }
