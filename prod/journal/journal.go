@@ -75,6 +75,8 @@ type Journal struct {
 	failing bool   // the disk does not take anything: nothing is taken then
 	closed  bool
 
+	owed uint64 // records that the disk did not take, and no segment notes; the writer's
+
 	// epoch counts segments: a machine whose state is not in this one is due.
 	epoch   atomic.Uint64
 	turns   atomic.Int64

@@ -178,6 +178,9 @@ func TestRotation(t *testing.T) {
 		if torn || all[0].Kind != transcript.KSegment {
 			t.Fatalf("%s begins with %s", n, all[0].Kind)
 		}
+		if i > 0 && all[0].Segment.Serial != last {
+			t.Errorf("%s follows turn %d, and says %d", n, last, all[0].Segment.Serial)
+		}
 		stands := false
 		for _, x := range all[1:] {
 			switch x.Kind {
@@ -272,6 +275,14 @@ func TestTheWriterCannotFollow(t *testing.T) {
 			if err := j.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			// It came while the disk failed, and waits: the note comes before it.
+			j.mu.Lock()
+			j.failing = false
+			j.mu.Unlock()
+			r.turn("written")
+			j.mu.Lock()
+			j.failing = true
+			j.mu.Unlock()
 			r.turn("lost at once")
 			for failing := true; failing; time.Sleep(time.Millisecond) {
 				j.mu.Lock()
@@ -300,13 +311,19 @@ func TestTheWriterCannotFollow(t *testing.T) {
 			}
 			var last, noted uint64
 			gap, stood := false, false
+			var serial, since uint64
 			for _, n := range segments(t, dir) {
 				all, _ := records(t, n)
 				for _, x := range all {
 					switch x.Kind {
 					case transcript.KGap:
 						noted += x.Gap.Dropped
+						since += x.Gap.Dropped
 					case transcript.KTurn:
+						if x.Turn.Serial > serial+1+since {
+							t.Errorf("turn %d follows %d, and %d were noted between", x.Turn.Serial, serial, since)
+						}
+						serial, since = x.Turn.Serial, 0
 						gap = gap || x.Turn.N != last+1
 						last = x.Turn.N
 					case transcript.KState:

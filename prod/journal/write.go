@@ -71,11 +71,10 @@ func (j *Journal) spill() bool {
 			}
 		}
 		if j.file.at == nil {
-			if err := j.file.begin(j.c.Now(), serial); err != nil {
+			if err := j.begin(serial - turnsIn(rest)); err != nil {
 				j.failed(err, frames)
 				return true
 			}
-			j.epoch.Add(1)
 		}
 		n, k := fitting(rest, j.c.Segment-j.file.size)
 		if err := j.file.append(rest[:n]); err != nil {
@@ -88,6 +87,33 @@ func (j *Journal) spill() bool {
 	}
 	j.recycle(b)
 	return true
+}
+
+// begin begins a segment behind a turn. What the disk did not take before is noted
+// first: it is missing before everything that waits.
+func (j *Journal) begin(serial uint64) error {
+	if err := j.file.begin(j.c.Now(), serial); err != nil {
+		return err
+	}
+	j.epoch.Add(1)
+	if j.owed == 0 {
+		return nil
+	}
+	if err := j.file.append(transcript.AppendFrame(nil, &transcript.Record{Kind: transcript.KGap, Gap: transcript.Gap{Dropped: j.owed}})); err != nil {
+		return err
+	}
+	j.owed = 0
+	return nil
+}
+
+// turnsIn is how many of the frames are turns: each has taken a number.
+func turnsIn(b []byte) (n uint64) {
+	for at := 0; at < len(b); at += transcript.FrameSize + int(binary.LittleEndian.Uint32(b[at:])) {
+		if transcript.Kind(b[at+transcript.FrameSize]) == transcript.KTurn {
+			n++
+		}
+	}
+	return n
 }
 
 // fitting is how many bytes of whole frames come to at least room, and how many
@@ -114,9 +140,9 @@ func (j *Journal) recycle(b []byte) {
 func (j *Journal) failed(err error, frames int64) {
 	j.c.Log.Warn("the journal cannot be written: turns are left out", "dir", j.c.Dir, "err", err)
 	_ = j.file.close() // it has failed
+	j.owed += uint64(frames)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.gap += uint64(frames)
 	j.dropped.Add(frames)
 	j.failing = true
 	time.AfterFunc(sulk, func() {
