@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nova/faults"
 	"nova/sim"
@@ -29,39 +28,6 @@ seed is the same run, and "go test ./sim -seed N" is it too.`,
 	}
 	c.AddCommand(newSimRun(), newSimExplore(), newSimReplay(), newSimShrink(), newSimMutants())
 	return c
-}
-
-// simFlags say what run a seed is.
-type simFlags struct {
-	plan    string
-	at      string
-	effects int
-	instant bool
-}
-
-func (s *simFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&s.plan, "plan", "", "the fault plan, instead of the seed's own")
-	f.StringVar(&s.at, "at", "", `cut there besides: a row of the crash table ("put before commit"), or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent`)
-	f.IntVar(&s.effects, "effects", 0, "effects of a run before its faults stop (0: drawn)")
-	f.BoolVar(&s.instant, "instant", false, "end a run where its faults would stop: only what breaks at once is looked for")
-}
-
-// config is the run of a seed.
-func (s *simFlags) config(seed uint64) (sim.Config, error) {
-	cfg := sim.Config{Seed: seed, Effects: s.effects, Instant: s.instant, Scene: sim.Nova}
-	if s.plan != "" {
-		p, err := faults.Parse(s.plan)
-		if err != nil {
-			return cfg, fmt.Errorf("--plan: %w", err)
-		}
-		cfg.Plan = &p
-	}
-	at, err := faults.ParseAim(s.at)
-	if err != nil {
-		return cfg, fmt.Errorf("--at: %w", err)
-	}
-	cfg.At = at
-	return cfg, nil
 }
 
 func newSimRun() *cobra.Command {
@@ -89,6 +55,9 @@ it repeats runs that came by places where none was cut, cuts them there, and exi
 			cfg, err := flags.config(from)
 			if err != nil {
 				return usage(c, err)
+			}
+			if err := errors.Join(canFill("--record", o.record), canWrite("--html", o.page)); err != nil {
+				return err
 			}
 			return o.seeds(ctx, c.OutOrStdout(), c.ErrOrStderr(), cfg, from, to)
 		}),
@@ -125,7 +94,7 @@ type simRun struct {
 
 // broke writes the record of a run that has broken a law.
 func (o *simRun) broke(out io.Writer, c sim.Config, r *sim.Report) error {
-	fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: nova sim replay %d --plan %q, or %s\n", c.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What, c.Seed, r.Plan.String(), r.Again())
+	fmt.Fprintf(out, "seed %d breaks law %d after %d effects: %s\nagain: %s\n or:   %s\n", c.Seed, r.Breach.Law, r.Count.Effects, r.Breach.What, againOf(&c, &r.Plan), r.Again())
 	if o.record == "" {
 		return nil
 	}
@@ -208,6 +177,12 @@ prints how many seeds, walks or states that took.`,
 		Args: args(cobra.NoArgs),
 		RunE: action(func(ctx context.Context, c *cobra.Command, _ []string) error {
 			var err error
+			if !table {
+				err = misfits{}.because("it is of --table", "strategy", "repeat", "budget").check(c, "a hunt without --table")
+			}
+			if err != nil {
+				return err
+			}
 			if table {
 				err = faults.Strategies(ctx, so, c.OutOrStdout())
 			} else {

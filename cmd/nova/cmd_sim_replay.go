@@ -14,7 +14,6 @@ import (
 
 	"nova/sim"
 	"nova/sim/html"
-	"nova/sim/incident"
 	"nova/sim/shrink"
 	"nova/sim/story"
 )
@@ -43,13 +42,20 @@ It exits 1 if a law is broken, or a machine diverges.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: action(func(_ context.Context, c *cobra.Command, given []string) error {
 			out := c.OutOrStdout()
-			if incident.IsJournal(given[0]) {
-				return replayJournal(out, given[0], &recording, &flags, log)
+			info, gone := os.Stat(given[0])
+			if gone == nil && info.IsDir() {
+				return replayJournal(c, given[0], &recording, &flags, log)
+			}
+			if err := errors.Join(ofJournals.check(c, "a seed or a record"), canWrite("--html", page)); err != nil {
+				return err
 			}
 			seed, err := strconv.ParseUint(given[0], 10, 64)
 			if err != nil {
-				if _, gone := os.Stat(given[0]); gone != nil {
+				if gone != nil {
 					return usage(c, fmt.Errorf("%q is no seed, and no file: %w", given[0], gone))
+				}
+				if err := ofSeeds.check(c, "a record"); err != nil {
+					return err
 				}
 				return replayFile(out, given[0], log, page)
 			}
@@ -72,8 +78,8 @@ It exits 1 if a law is broken, or a machine diverges.`,
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&log, "log", false, "of a file, or beyond --from: print every event too")
-	f.StringVar(&page, "html", "", "write the run as a page, to be looked at in a browser")
+	f.BoolVar(&log, "log", false, "of a record, or beyond --from: print every event too (of a seed, it always does)")
+	f.StringVar(&page, "html", "", "of a seed or a record: write the run as a page, to be looked at in a browser")
 	flags.register(f)
 	recording.register(f)
 	return c
@@ -127,6 +133,9 @@ is left, and prints the story of the object in at most 20 lines.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: action(func(_ context.Context, c *cobra.Command, given []string) error {
 			out, path := c.OutOrStdout(), given[0]
+			if err := canWrite("--output", into); err != nil {
+				return err
+			}
 			if seed, err := strconv.ParseUint(path, 10, 64); err == nil {
 				cfg, err := flags.config(seed)
 				if err != nil {
@@ -140,8 +149,12 @@ is left, and prints the story of the object in at most 20 lines.`,
 				if path, err = rec.Write("."); err != nil {
 					return err
 				}
-			} else if _, gone := os.Stat(path); gone != nil {
+			} else if info, gone := os.Stat(path); gone != nil {
 				return usage(c, fmt.Errorf("%q is no seed, and no file: %w", path, gone))
+			} else if info.IsDir() {
+				return usage(c, fmt.Errorf("%q is a directory: a seed, or a record's file, can be shrunk", path))
+			} else if err := ofSeeds.check(c, "a record"); err != nil {
+				return err
 			}
 			err := story.Shrink(out, path, into, budget, sim.Nova)
 			if errors.Is(err, shrink.ErrHolds) {
