@@ -42,13 +42,19 @@ type Cast struct {
 // operation it is and on what; numbers in the key do not count, since an earlier
 // choice that is left out changes them. N tells those apart that have all of it in
 // common, from 1.
+//
+// A line that strikes may name any such effect (Anywhere) instead: the first of the
+// actor, of the kind and with the key, that moves at the line's time or later.
 type ID struct {
 	Proc string // the actor, and which of its starts: "star-0/2"
-	Path string
+	Path string // or Anywhere
 	Kind core.Kind
 	Noun string
 	N    int
 }
+
+// Anywhere is the path of a line that names an effect by what it does alone.
+const Anywhere = "*"
 
 // Do is what a line says. The set is closed.
 type Do uint8
@@ -91,8 +97,17 @@ type Line struct {
 	Ask   *Asked
 }
 
-// moves reports whether the line moves an effect.
-func (l *Line) moves() bool { return l.Do == DoLand || l.Do == DoReply || l.Do == DoHold }
+// moves reports whether the line moves an effect of its own.
+func (l *Line) moves() bool {
+	return (l.Do == DoLand || l.Do == DoReply || l.Do == DoHold) && l.ID.Path != Anywhere
+}
+
+// Loosen is the line with its effect named by what it does alone.
+func (l *Line) Loosen() *Line {
+	x := *l
+	x.ID.Path, x.ID.N = Anywhere, 1
+	return &x
+}
 
 // Of is the process that the line is about, or "".
 func (l *Line) Of() string {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"nova/core"
 	"nova/faults"
@@ -20,6 +21,7 @@ type script struct {
 	at       int
 	seen     map[ID]*pending
 	pos      map[ID]*places
+	loosely  []*Line // that strike, and name no effect of their own; in order, less what has struck
 	inFlight map[ID]*Line
 	slow     map[ID]int64
 	nudge    map[ID]int64
@@ -91,6 +93,11 @@ func newScript(r *Record) *script {
 		return p
 	}
 	for i, l := range r.Lines {
+		if l.ID.Path == Anywhere {
+			sc.loosely = append(sc.loosely, l)
+			sc.fit.Lines++
+			continue
+		}
 		switch l.Do {
 		case DoLand:
 			p := place(l.ID)
@@ -150,8 +157,22 @@ func (sc *script) met(e *pending) {
 // dull is what becomes of an effect that no line names.
 var dull = &Line{Reply: true}
 
+// meets takes the line that strikes any effect such as this one.
+func (sc *script) meets(e *pending) *Line {
+	for i, l := range sc.loosely {
+		if e.p.Sim.now >= Epoch+l.At && l.ID.Kind == e.op.Kind && l.Key == e.key && l.Actor() == e.p.Actor.Name() && (l.Do == DoLand) == (e.stage != landed) {
+			sc.loosely = slices.Delete(sc.loosely, i, i+1)
+			return l
+		}
+	}
+	return nil
+}
+
 // decides takes the line that says what becomes of an effect that moves.
 func (sc *script) decides(e *pending) {
+	if e.fate = sc.meets(e); e.fate != nil {
+		return
+	}
 	e.fate = dull
 	if e.stage == landed {
 		if i := e.places.reply; i >= 0 && sc.Lines[i].Do == DoReply {
@@ -290,10 +311,15 @@ func (sc *script) misses(l *Line, why string) {
 }
 
 // fits says in the end how far the record fitted.
-func (sc *script) fits() *Fit {
+func (sc *script) fits(now core.Ms) *Fit {
 	sc.fit.Reached = sc.at
+	for _, l := range sc.loosely {
+		if l.At < now-Epoch {
+			sc.misses(l, "nothing such moved")
+		}
+	}
 	for i, l := range sc.Lines {
-		if i >= sc.at || l.Do != DoLand {
+		if i >= sc.at || l.Do != DoLand || l.ID.Path == Anywhere {
 			continue
 		}
 		if sc.seen[l.ID] == nil {

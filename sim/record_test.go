@@ -168,3 +168,56 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 	})
 }
+
+// A run that was told where to cut, or to strike, is repeated from its record alone.
+func TestRecordOfAnAim(t *testing.T) {
+	for _, at := range []string{"protocol.Absorb.Step/absorbWrite:txn=silent", "serve.lane.stepPut/putSend:create=pause", "serve.lane.stepLooks:get=slow", "put-before-commit"} {
+		aim, err := faults.ParseAim(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := sim.Config{Seed: 3, Effects: 1500, Scene: sim.Nova, At: aim}
+		rec := sim.Recorded(c).Record
+		if plain := sim.Run(sim.Config{Seed: 3, Effects: 1500, Scene: sim.Nova}); plain.Sum == rec.Sum {
+			t.Errorf("%s strikes nothing", at)
+		}
+		got, err := sim.DecodeRecord(rec.Encode())
+		if err != nil || !got.Plan.Aimed() {
+			t.Fatalf("%s: the record's plan is %q, %v", at, got.Plan, err)
+		}
+		if x := sim.Replay(got, sim.Nova, nil); !x.Identical || x.Report.Fit != nil {
+			t.Errorf("%s: from its tape: %s", at, x.Says())
+		}
+		got.Tape = nil
+		if x := sim.Replay(got, sim.Nova, nil); !x.Identical {
+			t.Errorf("%s: by identity: %s", at, x.Says())
+		}
+	}
+}
+
+// A fault that is named by what it strikes alone strikes the first such effect at its
+// time or later, wherever it comes from.
+func TestRecordNamesAnyEffect(t *testing.T) {
+	c := sim.Config{Seed: 4, Effects: 900, Scene: sim.Nova, Plan: &faults.Plan{}}
+	rec := sim.Recorded(c).Record
+	rec.Tape = nil
+	i := slices.IndexFunc(rec.Lines, func(l *sim.Line) bool { return l.Do == sim.DoLand && l.ID.Kind == core.KCreate && l.At > 100 })
+	if i < 0 {
+		t.Fatal("nothing is created")
+	}
+	x := rec.Lines[i].Loosen()
+	x.Fault, x.Reply = faults.LostReply, false
+	rec.Lines = slices.Insert(rec.Lines, i, x)
+	got, err := sim.DecodeRecord(rec.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sim.Run(sim.Config{Script: got, Scene: sim.Nova})
+	if n := r.Count.Faults[faults.LostReply]; n != 1 || r.Breach != nil {
+		t.Errorf("it struck %d times, %v", n, r.Breach)
+	}
+	x.At += 1 << 30
+	if r := sim.Run(sim.Config{Script: rec, Scene: sim.Nova}); r.Count.Faults[faults.LostReply] != 0 {
+		t.Error("it struck before its time")
+	}
+}

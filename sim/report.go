@@ -81,7 +81,7 @@ func (s *Sim) report() *Report {
 		r.Record = s.rec.end(s)
 	}
 	if s.script != nil {
-		r.Fit = s.script.fits()
+		r.Fit = s.script.fits(s.now)
 	}
 	return r
 }

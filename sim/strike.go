@@ -267,10 +267,11 @@ func (s *Sim) drawRestart() core.Ms {
 // within draws a time below a bound that the contract sets: any, and every third time
 // one that all but reaches it. What a bound is for shows at its edge.
 func (s *Sim) within(bound int) core.Ms {
-	if bound > 1 && s.tape.Choose(3) == 2 {
-		return core.Ms(bound - 1 - s.tape.Choose(1+bound/16))
+	x := s.tape.Choose(bound + bound/2)
+	if x >= bound {
+		x = bound - 1 - (x-bound)/8
 	}
-	return core.Ms(s.tape.Choose(bound))
+	return core.Ms(x)
 }
 
 // apart draws how far a clock is ahead of the one that is most behind: every other
@@ -298,9 +299,9 @@ func (s *Sim) pause(e *pending) {
 		long += s.Dials.ReadGrace
 	}
 	p.paused, p.slept = true, true
-	p.kept = s.tape.Choose(4) == 3
 	s.logf(p, "pause", "for %d ms", long)
 	s.straggle(p)
+	p.kept = s.tape.Choose(4) == 3
 	s.After(long, func() { s.resume(p) })
 }
 

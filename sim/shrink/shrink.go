@@ -101,6 +101,10 @@ func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
 		s.pass("restarts", s.restarts)
 		s.pass("moves", s.moves)
 		s.pass("details", s.details)
+		if Counts(s.best) == before {
+			s.pass("names", s.names)
+			s.pass("pairs", s.pairs)
+		}
 		if s.over() || Counts(s.best) == before {
 			break
 		}
@@ -364,28 +368,75 @@ func lived(lines []*sim.Line, proc string) (out []*sim.Line) {
 }
 
 // faults lets effects land well that were struck.
-func (s *search) faults() {
-	s.halves(strikes, func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
-		out := make([]*sim.Line, len(lines))
-		for i, l := range lines {
-			if out[i] = l; gone[l] {
-				out[i] = &sim.Line{At: l.At, Do: l.Do, ID: l.ID, Key: l.Key, Reply: true}
+func (s *search) faults() { s.halves(strikes, without) }
+
+// requests leaves out what clients ask for, and with it the client's own process.
+func (s *search) requests() {
+	s.halves(func(l *sim.Line) bool { return l.Do == sim.DoAsk }, without)
+}
+
+// without is the lines without faults, requests and restarts: an effect that was
+// struck lands well, and with a request goes the client's own process.
+func without(lines []*sim.Line, gone map[*sim.Line]bool) (out []*sim.Line) {
+	procs := map[string]bool{}
+	for l := range gone {
+		if l.Do == sim.DoAsk {
+			procs[fmt.Sprintf("client-%d", l.Ask.N)] = l.Ask.Star == ""
+			procs[fmt.Sprintf("operator-%d", l.Ask.N)] = l.Ask.Star != ""
+		}
+	}
+	for _, l := range lines {
+		switch {
+		case gone[l] && strikes(l) && l.ID.Path != sim.Anywhere:
+			out = append(out, &sim.Line{At: l.At, Do: l.Do, ID: l.ID, Key: l.Key, Reply: true})
+		case gone[l] || l.Ask == nil && procs[l.Actor()]:
+		default:
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// names has faults strike whatever effect does the same, instead of one that is known
+// by its place among others: that place moves with all that is left out before it.
+func (s *search) names() {
+	s.halves(func(l *sim.Line) bool { return strikes(l) && l.ID.Path != sim.Anywhere }, func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
+		out := slices.Clone(lines)
+		for i, l := range out {
+			if gone[l] {
+				out[i] = l.Loosen()
 			}
 		}
 		return out
 	})
 }
 
-// requests leaves out what clients ask for, and with it the client's own process.
-func (s *search) requests() {
-	s.halves(func(l *sim.Line) bool { return l.Do == sim.DoAsk }, func(lines []*sim.Line, gone map[*sim.Line]bool) []*sim.Line {
-		procs := map[string]bool{}
-		for l := range gone {
-			procs[fmt.Sprintf("client-%d", l.Ask.N)] = l.Ask.Star == ""
-			procs[fmt.Sprintf("operator-%d", l.Ask.N)] = l.Ask.Star != ""
+// few is how many things may be left for two of them to be left out at once.
+const few = 36
+
+// pairs leaves out two things at a time, of which neither can go without the other: an
+// open and its close, a cut and what made up for the time that it took.
+func (s *search) pairs() {
+	things := func() (out []*sim.Line) {
+		for _, l := range s.best.Lines {
+			if l.Do == sim.DoAsk || l.Do == sim.DoBack || l.Do == sim.DoMourn || strikes(l) {
+				out = append(out, l)
+			}
 		}
-		return slices.DeleteFunc(slices.Clone(lines), func(l *sim.Line) bool { return gone[l] || l.Ask == nil && procs[l.Actor()] })
-	})
+		return out
+	}
+	of := things()
+	if len(of) > few {
+		return
+	}
+	for i := 0; i < len(of) && !s.over(); i++ {
+		for k := i + 1; k < len(of); k++ {
+			if s.try(without(s.best.Lines, map[*sim.Line]bool{of[i]: true, of[k]: true}), s.best.Actors) {
+				of = things()
+				k = i
+			}
+		}
+	}
 }
 
 // actors leaves out whole actors.
