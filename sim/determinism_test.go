@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,8 +29,8 @@ func logOf(seed uint64) string {
 const childEnv = "NOVA_SIM_LOGS_OF"
 
 // TestSeedsAreOneEverywhere: a seed's log is the same to the byte when it is run
-// again in this process, and in others that run on one processor and on four; under
-// the race detector too, where the whole test is built with it.
+// again in this process, and in others: on one processor, on four, and under the race
+// detector.
 func TestSeedsAreOneEverywhere(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(childEnv)); err == nil { // the child
 		w := bufio.NewWriter(os.Stdout)
@@ -53,20 +54,40 @@ func TestSeedsAreOneEverywhere(t *testing.T) {
 		}
 	}
 	for _, procs := range []string{"1", "4"} {
-		cmd := exec.Command(os.Args[0], "-test.run", "^TestSeedsAreOneEverywhere$")
-		cmd.Env = append(os.Environ(), "GOMAXPROCS="+procs, childEnv+"="+strconv.Itoa(seedsOnce))
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("GOMAXPROCS=%s: %v", procs, err)
-		}
-		logs := strings.Split(string(out), mark+"\n")
-		if len(logs) != seedsOnce+2 {
-			t.Fatalf("GOMAXPROCS=%s: %d logs", procs, len(logs)-2)
-		}
-		for seed := range first {
-			if got := logs[seed+1]; got != first[seed] {
-				t.Errorf("seed %d, in a process with GOMAXPROCS=%s:\n%s", seed, procs, differ(first[seed], got))
-			}
+		sameElsewhere(t, first[:], os.Args[0], procs)
+	}
+	if testing.Short() {
+		return
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Log("not compared under the race detector: it needs a C compiler")
+		return
+	}
+	raced := filepath.Join(t.TempDir(), "raced.test")
+	if out, err := exec.Command("go", "test", "-race", "-c", "-o", raced, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build with the race detector: %v\n%s", err, out)
+	}
+	sameElsewhere(t, first[:], raced, "2")
+}
+
+// sameElsewhere runs the seeds in a process of a binary of this test, on so many
+// processors, and compares the logs.
+func sameElsewhere(t *testing.T, want []string, binary, procs string) {
+	t.Helper()
+	cmd := exec.Command(binary, "-test.run", "^TestSeedsAreOneEverywhere$")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+procs, childEnv+"="+strconv.Itoa(len(want)))
+	where := filepath.Base(binary) + ", GOMAXPROCS=" + procs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	logs := strings.Split(string(out), mark+"\n")
+	if len(logs) != len(want)+2 {
+		t.Fatalf("%s: %d logs", where, len(logs)-2)
+	}
+	for seed := range want {
+		if got := logs[seed+1]; got != want[seed] {
+			t.Errorf("seed %d, in %s:\n%s", seed, where, differ(want[seed], got))
 		}
 	}
 }
