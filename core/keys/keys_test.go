@@ -389,8 +389,12 @@ func TestNoDirectories(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, k := range []string{Star("a/b"), ChainHead("s", 3), Mint("s", 1), Name("b", "n"), Ref(1, 2), Slot("s", 1, 2),
 		Settled{Bucket: "b", Revision: 1}.At(Incarnation{1, 2}).Key(), DueReap(1, 2, "o"), DueGC(1, 2, "o"), SchedDenorm(1, 2, "s", 3, 4),
-		DueTeardown(1, 2, 3, true), Park(GC, "x"), Name(strings.Repeat("~", 300), "=")} {
+		DueTeardown(1, 2, 3, true), Park(GC, "x"), Name(strings.Repeat("~", 300), "="), Gone("s"), Auditor("a/0"),
+		Stream(1), Trim(1 << 63), Producer(0), Writer(7), StreamLease(9), ChainLease("s/t", 2), SettleClaim("s", 1<<40),
+		ChainConst("s", 1), ChainTrim("s", 1)} {
 		f.Add(k)
+		f.Add(k[:len(k)-1])
+		f.Add(k + "0")
 	}
 	f.Fuzz(func(t *testing.T, k string) {
 		try := func(back string, err error) {
@@ -405,6 +409,22 @@ func FuzzParse(f *testing.F) {
 		}
 		if s, err := ParseGone(k); true {
 			try(Gone(s), err)
+		}
+		if s, err := ParseAuditor(k); true {
+			try(Auditor(s), err)
+		}
+		for _, of := range []struct {
+			make  func(uint64) string
+			parse func(string) (uint64, error)
+		}{{Stream, ParseStream}, {Trim, ParseTrim}, {Producer, ParseProducer}, {Writer, ParseWriter}, {StreamLease, ParseStreamLease}} {
+			id, err := of.parse(k)
+			try(of.make(id), err)
+		}
+		if s, e, err := ParseChainLease(k); true {
+			try(ChainLease(s, e), err)
+		}
+		if s, e, err := ParseSettleClaim(k); true {
+			try(SettleClaim(s, e), err)
 		}
 		if s, e, p, err := ParseChain(k); true {
 			try(ChainPrefix(s, e)+p, err)

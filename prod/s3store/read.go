@@ -190,15 +190,20 @@ func (a *answer) skip(n int64) error {
 // parseRange reads a Content-Range: "bytes 0-9/100", or "/*" for a size that the
 // server does not know.
 func parseRange(h string) (off, size int64, err error) {
-	var last int64
-	var total string
-	if _, err := fmt.Sscanf(h, "bytes %d-%d/%s", &off, &last, &total); err != nil || last < off {
-		return 0, 0, fmt.Errorf("content range %q does not parse", h)
+	span, total, whole := strings.Cut(strings.TrimPrefix(h, "bytes "), "/")
+	first, end, both := strings.Cut(span, "-")
+	number := func(s string) int64 { // digits, and nothing else
+		n, wrong := strconv.ParseUint(s, 10, 63)
+		if wrong != nil {
+			err = wrong
+		}
+		return int64(n)
 	}
-	if total == "*" {
-		return off, -1, nil
+	off, last := number(first), number(end)
+	if size = -1; total != "*" {
+		size = number(total)
 	}
-	if size, err = strconv.ParseInt(total, 10, 64); err != nil || size <= last {
+	if err != nil || !whole || !both || !strings.HasPrefix(h, "bytes ") || last < off || size >= 0 && size <= last {
 		return 0, 0, fmt.Errorf("content range %q does not parse", h)
 	}
 	return off, size, nil
