@@ -244,6 +244,19 @@ func TestStrategiesFind(t *testing.T) {
 	}
 }
 
+// The wide world has members side by side: two in flight, beside the wait for a
+// marker.
+func TestTheWideWorldIsWide(t *testing.T) {
+	_, x := guessed(Find("settle-wide"), Options{Limit: 5_000})
+	most := uint8(0)
+	for i := range x.procLooks {
+		most = max(most, x.procLooks[i].n)
+	}
+	if most < 3 {
+		t.Errorf("at most %d effects are in flight", most)
+	}
+}
+
 func TestActorsArePlain(t *testing.T) {
 	for _, w := range Worlds() {
 		if err := w.Dials.Check(); err != nil {

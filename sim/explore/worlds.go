@@ -105,8 +105,8 @@ const (
 // Worlds are the small worlds, by name, in order.
 func Worlds() []*World {
 	return []*World{
-		reapTwo(), reapReader(), settleRetry(), settleTwo(), orphanLate(), orphanRetry(), uploadLeft(), trimTwo(), trimRewrite(), collect(),
-		age(), buryTwo(), buryUnsettled(), settleZombie(), settleOpen(), absorbRewrite(), retire(),
+		reapTwo(), reapReader(), settleRetry(), settleTwo(), orphanLate(), orphanRetry(), uploadLeft(), trimTwo(), trimRewrite(), collect(), collectTwo(),
+		age(), buryTwo(), buryUnsettled(), settleZombie(), settleOpen(), absorbRewrite(), retire(), settleWide(),
 	}
 }
 
@@ -239,15 +239,44 @@ func collect() *World {
 	b := small("collect", "an object that is half dead is collected while its stream is deleted",
 		collector("auditor-a"), deletes(1))
 	b.create(1, 0)
-	e := b.settled(1, 3, 2)
-	b.put(keys.Trim(1), format.EncodeNumber(3))
-	key := objectKey(1, &e)
-	b.put(keys.DueGC(keys.ShardOfObject(key, 1), 48, key), format.ReapMark{Footer: e.Footer, Dead: 48}.Encode())
+	b.collects(1)
 	return b.done(Budget{Cuts: 1}, tombs, burials, reaps, orphans, births, objects)
 }
 
+// collects puts an object of a stream whose first chunk is trimmed, and the marker
+// that has it collected.
+func (b *builder) collects(id uint64) {
+	e := b.settled(id, 3, 2)
+	b.put(keys.Trim(id), format.EncodeNumber(3))
+	key := objectKey(id, &e)
+	b.put(keys.DueGC(keys.ShardOfObject(key, 1), 48, key), format.ReapMark{Footer: e.Footer, Dead: 48}.Encode())
+}
+
+func collectTwo() *World {
+	b := small("collect-two", "two auditors collect one object that is half dead",
+		collector("auditor-a"), collector("auditor-b"))
+	b.create(1, 0)
+	b.collects(1)
+	return b.done(Budget{Cuts: 1}, reaps, orphans, births, objects)
+}
+
+func settleWide() *World {
+	once := rewriter("auditor-a")
+	once.Once = true // begun anew, three members beside each other are some millions of states
+	b := small("settle-wide", "an auditor rewrites one batch of three streams, two of them side by side; it is cut, and nobody goes on",
+		once)
+	b.w.Dials.MemberWidth = 2
+	for id := range uint64(3) {
+		b.create(id+1, 0)
+	}
+	b.mint("star", 1, core.Standard)
+	b.batch("star", 1, false, []part{{1, 1}, {2, 1}, {3, 1}})
+	b.state("star", 1, format.ChainSettled)
+	return b.done(Budget{Cuts: 1}, batches, lingers, orphans, births, checks, slots, objects)
+}
+
 func age() *World {
-	b := small("age", "two auditors enforce an age policy while a client trims",
+	b := small("age", "two auditors enforce an age policy while a client trims; the policy looks again for ever, so none of it comes to rest",
 		ager("auditor-a"), ager("auditor-b"), trims(1, 1))
 	b.now = epoch - 3000
 	b.create(1, 2000)
@@ -267,14 +296,14 @@ func buryTwo() *World {
 }
 
 func buryUnsettled() *World {
-	b := small("bury-unsettled", "a stream is torn down that was deleted while its batch waits to be rewritten",
+	b := small("bury-unsettled", "a stream is torn down that was deleted while its batch waits to be rewritten; most orders end at the horizon",
 		undertaker("auditor-a"), rewriter("auditor-b"))
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
 	b.batch("star", 1, false, []part{{1, 1}})
 	b.state("star", 1, format.ChainSettled)
 	b.delete(1)
-	b.w.horizon = epoch + 2_400
+	b.w.horizon = epoch + 3_000 // some orders come to rest: at 2,400 none does, and at 3,600 there are 4.5 million states
 	return b.done(Budget{}, orphans, births, checks, slots, reaps, objects)
 }
 
@@ -304,7 +333,7 @@ func settleZombie() *World {
 }
 
 func settleOpen() *World {
-	b := small("settle-open", "another star opens a stream whose last epoch an auditor settles",
+	b := small("settle-open", "another star opens a stream whose last epoch an auditor settles; its own chain waits beyond the horizon, so none of it comes to rest",
 		settler("auditor-a"), opens("other", 2, 1))
 	b.create(1, 0)
 	b.mint("star", 1, core.Standard)
