@@ -6,6 +6,7 @@ import (
 	"nova/core"
 	"nova/core/format"
 	"nova/core/keys"
+	"nova/core/law"
 	"nova/sim/world"
 )
 
@@ -27,8 +28,8 @@ func newDeaths(st core.Stores) *deaths {
 }
 
 // changed follows one change. Objects may be deleted only while no ref names
-// them, and no earlier than the read grace, less the clocks' error, after the
-// last one did.
+// them, and no earlier than the read grace, less what the clocks of this run
+// are apart, after the last one did.
 func (d *deaths) changed(s *Sim, c *world.Change) {
 	switch c.Kind {
 	case world.RowPut, world.RowDel:
@@ -44,8 +45,9 @@ func (d *deaths) changed(s *Sim, c *world.Change) {
 			s.Breach(LawReader, "%s/%s was deleted, and %d refs of live streams name it", c.Store, c.Key, n)
 			return
 		}
-		if at, ok := d.died[o]; ok && s.now-at < s.Dials.ReadGrace-2*s.Dials.Skew {
-			s.Breach(LawReader, "%s/%s was deleted %d ms after the last ref of it went: a reader may hold a plan for it; the read grace is %d ms", c.Store, c.Key, s.now-at, s.Dials.ReadGrace)
+		if at, ok := d.died[o]; ok && law.TooEarly(at, s.now, s.Dials.ReadGrace, s.clocks.Spread()) {
+			s.Breach(LawReader, "%s/%s was deleted %d ms after the last ref of it went: a reader may hold a plan for it; the read grace is %d ms, and the clocks are %d ms apart",
+				c.Store, c.Key, s.now-at, s.Dials.ReadGrace, s.clocks.Spread())
 		}
 		delete(d.died, o)
 	}

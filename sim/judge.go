@@ -38,6 +38,7 @@ func newJudge(s *Sim, l *Ledger) *judge {
 // Changed judges what has changed.
 func (j *judge) Changed(s *Sim, op *core.Op, cs []world.Change) {
 	j.law.Now(s.now)
+	j.law.Clocks(s.clocks.Spread())
 	for i := range cs {
 		c := &cs[i]
 		j.law.Apply(lawful(c))
@@ -46,6 +47,7 @@ func (j *judge) Changed(s *Sim, op *core.Op, cs []world.Change) {
 			s.Breach(LawDrains, "everything has drained, and yet: %s", c)
 		}
 	}
+	graces(s, s.lands, cs)
 	j.ledger.changed(s, cs)
 	j.check(s)
 }

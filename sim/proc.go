@@ -110,6 +110,7 @@ func (s *Sim) Start(a Actor) *Proc {
 		p.Skew = off
 		s.logf(p, "skew", "%d ms", p.Skew)
 	}
+	s.clocks.Run(p.Skew, &s.Dials)
 	s.procs = append(s.procs, p)
 	s.running[a.Name()] = p
 	s.keepAlive(p)

@@ -276,7 +276,9 @@ func (s *Sim) apply(e *pending, admitted core.Ms) core.Reply {
 		s.fetched(p, op, &r)
 	}
 	if op.Mutates() {
+		s.lands = e
 		s.changed(op)
+		s.lands = nil
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"nova/core"
+	"nova/core/law"
 	"nova/faults"
 	"nova/faults/boundaries"
 	"nova/plain"
@@ -74,6 +75,8 @@ type Sim struct {
 	skewFrom core.Ms
 	faulty   bool    // faults strike
 	calmAt   core.Ms // when they stopped; 0: they have not
+	clocks   law.Clocks
+	lands    *pending // the effect that lands now
 	metaDown bool
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""

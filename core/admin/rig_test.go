@@ -75,6 +75,7 @@ func newRig(t *testing.T) *rig {
 	r.stores.Of = [core.Classes][]core.Store{{"std-a", "std-b"}, {"exp-a"}}
 	r.w = world.New(world.LimitsOf(&r.dials), world.Dialect{}, "std-a", "std-b", "exp-a")
 	r.judge = law.NewJudge(&r.dials, &r.stores, r.checksum)
+	r.judge.Clocks(0) // there is one
 	r.put(keys.GenerationKey, format.EncodeNumber(1))
 	return r
 }
@@ -86,6 +87,7 @@ func (r *rig) clone() *rig {
 	for _, a := range c.acks {
 		c.judge.Apply(law.Change{Kind: law.Acknowledged, Ack: a})
 	}
+	c.judge.Clocks(0)
 	c.judge.Now(c.now)
 	return c
 }

@@ -45,6 +45,7 @@ type Judge struct {
 
 	scope      Scope
 	now        core.Ms // true time; 0 while the host has not said
+	spread     core.Ms // of the clocks
 	generation uint64
 	rows       map[string]*fact // by key
 	objects    map[core.Obj]*object
@@ -69,7 +70,7 @@ type Judge struct {
 // NewJudge makes a judge of an empty world. The dials and stores must not change.
 func NewJudge(d *core.Dials, st *core.Stores, ck Checksum) *Judge {
 	return &Judge{
-		d: d, st: st, ck: ck,
+		d: d, st: st, ck: ck, spread: d.Skew,
 		rows: map[string]*fact{}, objects: map[core.Obj]*object{}, streams: map[uint64]*stream{},
 		chains: map[chainID]*chain{}, gones: map[string]value[format.Gone]{}, groups: map[groupID]*group{}, deposits: map[chunkID][]*object{},
 		lives: map[lifeID]*life{}, standing: map[any][]Breach{},

@@ -93,8 +93,14 @@ func (j *Judge) stands(id lifeID) bool {
 }
 
 // TooEarly reports whether a deletion breaks law 4: it came sooner than one read
-// grace after the last death, less the allowed skew.
-func TooEarly(died, deleted core.Ms, d *core.Dials) bool { return deleted < died+d.ReadGrace-d.Skew }
+// grace after the last death. Who dates a grace and who finds that it is over may be
+// two processes, so it can be short by what their clocks are apart: by the spread of
+// the clocks of those that have run, not by what two clocks may be apart.
+func TooEarly(died, deleted, grace, spread core.Ms) bool { return deleted < died+grace-spread }
+
+// Clocks sets how far the clocks of all the processes that have run are apart, at
+// most. A judge that was not told allows the skew of the dials.
+func (j *Judge) Clocks(spread core.Ms) { j.spread = spread }
 
 // judgeDeletion judges law 4 as an object goes. One that no live ref ever named
 // has no reader to harm.
@@ -105,7 +111,7 @@ func (j *Judge) judgeDeletion(o *object) {
 	case l == nil:
 	case l.refs > 0:
 		j.passing = append(j.passing, Breach{4, name(o.o), "it was deleted while a live ref named it"})
-	case TooEarly(l.died, j.now, j.d):
+	case TooEarly(l.died, j.now, j.d.ReadGrace, j.spread):
 		j.passing = append(j.passing, Breach{4, name(o.o), fmt.Sprintf("it was deleted %d ms after its last death, and the read grace is %d ms", j.now-l.died, j.d.ReadGrace)})
 	}
 }

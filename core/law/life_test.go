@@ -73,6 +73,46 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
+// TestClocksThatAgreeAllowNoSlack: a grace may be short by what the clocks of the run
+// are apart, and by no more.
+func TestClocksThatAgreeAllowNoSlack(t *testing.T) {
+	grace := core.Spec().ReadGrace
+	for _, c := range []struct {
+		spread, after core.Ms
+		early         bool
+	}{
+		{0, grace - 1, true}, {0, grace, false}, {100, grace - 101, true}, {100, grace - 100, false},
+	} {
+		m := newModel(sound())
+		m.judge.Clocks(c.spread)
+		m.judge.Now(1000)
+		m.setRow(core.Row{Mark: core.Mark{Key: keys.Trim(9), Rev: 900}, Val: format.EncodeNumber(5)})
+		m.judge.Now(1000 + c.after)
+		m.dropObject(m.w.obj(tailAt))
+		early := false
+		for _, b := range m.judge.Check() {
+			early = early || b.Law == 4
+		}
+		if early != c.early {
+			t.Errorf("clocks %d ms apart, deleted %d ms after its death: early is %v", c.spread, c.after, early)
+		}
+	}
+}
+
+// TestWrongClocksGiveNoSlack: what one that is off by more than is allowed has dated is
+// no excuse.
+func TestWrongClocksGiveNoSlack(t *testing.T) {
+	d := core.Spec()
+	var c Clocks
+	for _, x := range []struct{ ahead, spread core.Ms }{
+		{-200, 0}, {-300, 100}, {d.Skew + 1, 100}, {-d.Skew - 1, 100}, {10, 310}, {0, 310}, {d.Skew, d.Skew + 300},
+	} {
+		if c.Run(x.ahead, &d); c.Spread() != x.spread {
+			t.Errorf("after a clock that is %d ms ahead they are %d ms apart, want %d", x.ahead, c.Spread(), x.spread)
+		}
+	}
+}
+
 func TestWithoutTimeLaw4IsSilent(t *testing.T) {
 	m := newModel(sound())
 	m.dropObject(m.w.obj(tailAt))

@@ -47,6 +47,8 @@ func (s *Script) start(name string, skew core.Ms, boot func(e *core.Env) core.Ma
 	if p := s.procs[name]; p != nil && !p.ended {
 		return nil, fmt.Errorf("%s runs", name)
 	}
+	s.clocks.Run(skew, &s.Dials)
+	s.judge.Clocks(s.clocks.Spread())
 	s.serial++
 	p := &proc{name: name, skew: skew, notes: map[core.NoteKind]int64{}}
 	p.env = core.Env{Dials: s.Dials, Stores: s.Stores, Process: fmt.Sprintf("%s#%d", name, s.serial), Generation: 1}

@@ -25,6 +25,7 @@ type Script struct {
 
 	now     core.Ms
 	judge   *law.Judge
+	clocks  law.Clocks
 	history []happened      // every change there was: a fork is judged from the beginning
 	broken  map[string]bool // breaches that stand, as they were printed
 	allowed map[int]bool
@@ -162,6 +163,8 @@ func (s *Script) begin(w *world.World) {
 	s.broken, s.allowed = map[string]bool{}, map[int]bool{}
 	s.procs, s.asks, s.reads = map[string]*proc{}, map[uint64]*ask{}, map[string]*reader{}
 	s.judge = law.NewJudge(&s.Dials, &s.Stores, s.checksum)
+	s.clocks = law.Clocks{}
+	s.judge.Clocks(s.clocks.Spread())
 	s.judge.Now(s.now)
 }
 
@@ -182,6 +185,8 @@ func (s *Script) checksum(o core.Obj, off, n int64) (uint32, bool) {
 func (s *Script) Fork() *Script {
 	f := &Script{Dials: s.Dials, Stores: s.Stores, now: s.now, said: s.now, silent: true, serial: s.serial, asked: s.asked}
 	f.begin(s.W.Clone())
+	f.clocks = s.clocks
+	f.judge.Clocks(f.clocks.Spread())
 	f.history = s.history[:len(s.history):len(s.history)]
 	for _, h := range s.history {
 		f.judge.Now(h.at)

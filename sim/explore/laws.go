@@ -146,7 +146,7 @@ func (x *tables) judgeChange(was *raw, old *node, c *world.Change, now core.Ms) 
 			return
 		}
 		for _, d := range old.dead {
-			if d.at == at && law.TooEarly(d.ms, now, &x.of.Dials) {
+			if d.at == at && law.TooEarly(d.ms, now, x.of.Dials.ReadGrace, x.of.spread()) {
 				x.breach(4, "%s:%s was deleted %d ms after its last death", at.Store, at.Key, now-d.ms)
 			}
 		}
@@ -171,6 +171,15 @@ func (x *tables) judgeRest(n uint32) {
 	if r.rest != nil && x.found == nil {
 		x.found = r.rest
 	}
+}
+
+// spread is the most that two actors' clocks are apart.
+func (w *World) spread() core.Ms {
+	var c law.Clocks
+	for i := range w.Actors {
+		c.Run(w.Actors[i].Skew, &w.Dials)
+	}
+	return c.Spread()
 }
 
 func (r *raw) names(at core.Obj) bool {
