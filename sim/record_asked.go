@@ -81,7 +81,7 @@ func (a *Asked) String() string {
 
 // parseAsked reads what String wrote.
 func parseAsked(words []string) (*Asked, error) {
-	bad := fmt.Errorf("%q is no request", strings.Join(words, " "))
+	bad := fmt.Errorf("%s is no request", clipped(strings.Join(words, " ")))
 	if len(words) < 2 {
 		return nil, bad
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
@@ -102,16 +103,6 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func Recorded(c Config) *Report {
 	c.Record, c.Log = true, nil
 	r := Guarded(c)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		r.Record.Go = info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				r.Record.Commit = s.Value
-			}
-			if s.Key == "vcs.modified" && s.Value == "true" {
-				r.Record.Commit += "+"
-			}
-		}
-	}
+	r.Record.Go, r.Record.Commit = runtime.Version(), source()
 	return r
 }

@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -122,51 +121,6 @@ func TestRecordRealigns(t *testing.T) {
 		}
 		t.Logf("%s: %s", what, x.Says())
 	}
-}
-
-func TestRecordRefuses(t *testing.T) {
-	good := string(sim.Recorded(sim.Config{Seed: 3, Effects: 100, Scene: sim.Nova}).Record.Encode())
-	for what, text := range map[string]string{
-		"nothing":            "",
-		"another version":    strings.Replace(good, "nova-record 1", "nova-record 2", 1),
-		"no end":             strings.TrimSuffix(good, "end\n"),
-		"more after the end": good + "end\n",
-		"a choice too few":   strings.Replace(good, "\nchoices ", "\nchoices 1", 1),
-		"an unknown fact":    strings.Replace(good, "\nseed ", "\nseeds ", 1),
-		"a damaged tape":     strings.Replace(good, "\ntape ", "\ntape !", 1),
-		"no such dial":       strings.Replace(good, `{"ReadGrace"`, `{"ReadGrade"`, 1),
-		"a broken contract":  strings.Replace(good, `{"ReadGrace":2400`, `{"ReadGrace":1`, 1),
-		"no such kind":       strings.Replace(good, " get ", " got ", 1),
-		"no such word":       strings.Replace(good, " land ", " sand ", 1),
-	} {
-		if text == good {
-			t.Errorf("%s: the text is unchanged", what)
-		}
-		if _, err := sim.DecodeRecord([]byte(text)); !errors.Is(err, sim.ErrRecord) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
-// FuzzDecodeRecord: what decodes is written as it was read.
-func FuzzDecodeRecord(f *testing.F) {
-	text := sim.Recorded(sim.Config{Seed: 3, Effects: 60, Scene: sim.Nova}).Record.Encode()
-	f.Add(text)
-	f.Add([]byte(sim.RecordVersion + "\nseed 1\nchoices 1\n5 land a/1 1.2 txn due/settle/17 ~1 fault=late args=1,2 early reply\nend\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := sim.DecodeRecord(text)
-		if err != nil {
-			return
-		}
-		once := r.Encode()
-		again, err := sim.DecodeRecord(once)
-		if err != nil {
-			t.Fatalf("what was written does not read: %v\n%s", err, once)
-		}
-		if !bytes.Equal(once, again.Encode()) {
-			t.Fatal(differ(string(once), string(again.Encode())))
-		}
-	})
 }
 
 // A run that was told where to cut, or to strike, is repeated from its record alone.

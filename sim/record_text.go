@@ -17,10 +17,6 @@ import (
 	"nova/faults"
 )
 
-// RecordVersion is the first line of a record's text. It changes when what a line
-// means changes.
-const RecordVersion = "nova-record 1"
-
 // ErrRecord is wrapped by every error about a record's text.
 var ErrRecord = errors.New("not a record")
 
@@ -64,7 +60,7 @@ func (r *Record) Encode() []byte {
 			t = t[n:]
 		}
 	}
-	f("end")
+	b.WriteString(RecordEnd(b.Bytes()))
 	return b.Bytes()
 }
 
@@ -135,25 +131,20 @@ func word(s string) (string, error) {
 
 // DecodeRecord reads what Encode wrote.
 func DecodeRecord(text []byte) (*Record, error) {
-	in := bufio.NewScanner(bytes.NewReader(text))
+	body, err := opened(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	in := bufio.NewScanner(bytes.NewReader(body))
 	in.Buffer(nil, 1<<20)
 	r := &Record{Dials: Dials(ReplayTape(nil))}
-	n, lines, tape, ended := 0, -1, "", false
+	n, lines, tape, seen := 1, -1, "", map[string]bool{} // the first line was read
 	fail := func(err error) (*Record, error) {
 		return nil, fmt.Errorf("%w: line %d: %w", ErrRecord, n, err)
 	}
 	for in.Scan() {
 		n++
 		t := in.Text()
-		if n == 1 {
-			if t != RecordVersion {
-				return fail(fmt.Errorf("%q is not %q", t, RecordVersion))
-			}
-			continue
-		}
-		if ended {
-			return fail(errors.New("there is more after the end"))
-		}
 		key, val, _ := strings.Cut(t, " ")
 		var err error
 		switch {
@@ -164,14 +155,17 @@ func DecodeRecord(text []byte) (*Record, error) {
 			}
 		case key == "tape" && lines >= 0:
 			tape += val
-		case key == "end" && lines >= 0:
-			ended = true
-		case key == "choices" && lines < 0:
-			lines, err = strconv.Atoi(val)
 		case lines < 0:
-			err = r.head(key, val)
+			if err = once(seen, key); err != nil {
+				break
+			}
+			if key != "choices" {
+				err = r.head(key, val)
+			} else if lines, err = strconv.Atoi(val); err == nil && lines < 0 {
+				err = errors.New("so many choices there are in no run")
+			}
 		default:
-			err = fmt.Errorf("%q is no choice", t)
+			err = fmt.Errorf("%s is no choice", clipped(t))
 		}
 		if err != nil {
 			return fail(err)
@@ -180,8 +174,11 @@ func DecodeRecord(text []byte) (*Record, error) {
 	if err := in.Err(); err != nil {
 		return fail(err)
 	}
-	if !ended || lines != len(r.Lines) {
-		return fail(fmt.Errorf("it has %d choices, says %d, and ended is %v", len(r.Lines), lines, ended))
+	if err := complete(seen); err != nil {
+		return fail(err)
+	}
+	if lines != len(r.Lines) {
+		return fail(fmt.Errorf("it has %d choices, and says %d", len(r.Lines), lines))
 	}
 	if err := r.Dials.Check(); err != nil {
 		return fail(err)
@@ -195,79 +192,16 @@ func DecodeRecord(text []byte) (*Record, error) {
 	return r, nil
 }
 
-// head reads one fact of the head.
-func (r *Record) head(key, val string) (err error) {
-	switch key {
-	case "seed":
-		r.Seed, err = strconv.ParseUint(val, 10, 64)
-	case "plan":
-		r.Plan, err = faults.Parse(val)
-	case "planted":
-		r.Planted = val
-	case "commit":
-		r.Commit = strings.TrimPrefix(val, "-")
-	case "go":
-		r.Go = strings.TrimPrefix(val, "-")
-	case "effects":
-		if r.Effects, err = strconv.Atoi(val); err == nil && (r.Effects < 0 || r.Effects > 1<<24) {
-			err = errors.New("so many effects are no run")
-		}
-	case "instant":
-		r.Instant, err = strconv.ParseBool(val)
-	case "sum":
-		r.Sum, err = strconv.ParseUint(val, 16, 64)
-	case "breach":
-		b := &Breach{}
-		var law int
-		var at int64
-		if _, err = fmt.Sscanf(val, "law=%d at=%d %q", &law, &at, &b.What); err == nil && (law < 0 || law >= int(numLaws)) {
-			err = fmt.Errorf("there is no law %d", law)
-		}
-		b.Law, b.At = Law(law), Epoch+core.Ms(at)
-		r.Breach = b
-	case "dials":
-		d := json.NewDecoder(strings.NewReader(val))
-		d.DisallowUnknownFields()
-		err = d.Decode(&r.Dials)
-	case "world":
-		var out string
-		if _, err = fmt.Sscanf(val, "repeat-complete=%s late-parts=%t", &out, &r.Dialect.LateParts); err != nil {
-			return err
-		}
-		for _, o := range []core.Outcome{core.Absent, core.Exists, core.OK} {
-			if o.String() == out {
-				r.Dialect.RepeatComplete = o
-				return nil
-			}
-		}
-		err = fmt.Errorf("no store answers %q", out)
-	case "actor":
-		var c Cast
-		var class int
-		if _, err = fmt.Sscanf(val, "%s %s class=%d", &c.Name, &c.Role, &class); err != nil {
-			return err
-		}
-		if c.Name, err = word(c.Name); err == nil && (class < 0 || class >= int(core.Classes)) {
-			err = fmt.Errorf("there is no class %d", class)
-		}
-		c.Role, c.Class = strings.TrimPrefix(c.Role, "-"), core.Class(class)
-		r.Actors = append(r.Actors, c)
-	default:
-		err = fmt.Errorf("%q is no fact of a record", key)
-	}
-	return err
-}
-
 // noChoice is the error of a line that is none.
 type noChoice []string
 
-func (w noChoice) Error() string { return fmt.Sprintf("%q is no choice", strings.Join(w, " ")) }
+func (w noChoice) Error() string { return clipped(strings.Join(w, " ")) + " is no choice" }
 
 func parseLine(w []string) (l *Line, err error) {
 	l = &Line{}
 	at, err := strconv.ParseInt(w[0], 10, 64)
 	if l.At = core.Ms(at); err != nil || at < 0 || at > 1<<40 {
-		return nil, fmt.Errorf("%q is no time", w[0])
+		return nil, fmt.Errorf("%s is no time", clipped(w[0]))
 	}
 	bad := noChoice(w)
 	if len(w) < 2 {
