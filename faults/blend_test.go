@@ -47,13 +47,13 @@ func Says() []any {
 	return []any{(&list[int]{[]int{7, 8}}).len(), sum("x", 1, 2, 3), first(&list[int]{}, 9), said, unnamed(""), grace}
 }
 `,
-	"planted/1-method.txt":   "breaks: x\nfile: core/duty/a.go\n--- find\nlen() int { return len(l.all) }\n--- replace\nlen() int { core.Planted(); return 0 }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/2-variadic.txt": "breaks: x\nfile: core/duty/a.go\n--- find\n\t\tn += k\n--- replace\n\t\tn -= core.Add(k, 0)\n\t\tcore.Planted()\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/3-generic.txt":  "breaks: x\nfile: core/duty/a.go\n--- find\n\t\treturn none\n--- replace\n\t\tcore.Planted()\n\t\tvar nothing T\n\t\treturn nothing\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/4-silent.txt":   "breaks: x\nfile: core/duty/a.go\n--- find\n{ said = what }\n--- replace\n{ core.Planted(); said = \"badly\" }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/5-unnamed.txt":  "breaks: x\nfile: core/duty/a.go\n--- find\nunnamed(string) int { return 1 }\n--- replace\nunnamed(string) int { core.Planted(); return 2 }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/6-constant.txt": "breaks: x\nfile: core/duty/a.go\n--- find\ngrace = 10\n--- replace\ngrace = 11\n--- find\n{ said = what }\n--- replace\n{ core.Planted(); said = what }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
-	"planted/7-twice.txt":    "breaks: x\nfile: core/duty/a.go\n--- find\n\t\tn += k\n--- replace\n\t\tcore.Planted()\n\t\tn += 2 * k\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n--- file core/engine.go\n--- find\n\tsum = a + b\n--- replace\n\tsum = a + b\n\tPlanted()\n",
+	"planted/1-method.txt":   "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\nlen() int { return len(l.all) }\n--- replace\nlen() int { core.Planted(); return 0 }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/2-variadic.txt": "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\n\t\tn += k\n--- replace\n\t\tn -= core.Add(k, 0)\n\t\tcore.Planted()\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/3-generic.txt":  "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\n\t\treturn none\n--- replace\n\t\tcore.Planted()\n\t\tvar nothing T\n\t\treturn nothing\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/4-silent.txt":   "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\n{ said = what }\n--- replace\n{ core.Planted(); said = \"badly\" }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/5-unnamed.txt":  "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\nunnamed(string) int { return 1 }\n--- replace\nunnamed(string) int { core.Planted(); return 2 }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/6-constant.txt": "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\ngrace = 10\n--- replace\ngrace = 11\n--- find\n{ said = what }\n--- replace\n{ core.Planted(); said = what }\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n",
+	"planted/7-twice.txt":    "breaks: x\nfile: core/duty/a.go\nlaw: 4\n--- find\n\t\tn += k\n--- replace\n\t\tcore.Planted()\n\t\tn += 2 * k\n--- find\npackage duty\n--- replace\npackage duty\n\nimport \"nova/core\"\n--- file core/engine.go\n--- find\n\tsum = a + b\n--- replace\n\tsum = a + b\n\tPlanted()\n",
 	faults.Simulator + "/main.go": `package main
 
 import (

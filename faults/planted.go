@@ -31,7 +31,7 @@ import (
 type Planted struct {
 	Name   string // of its file, without .txt
 	Breaks string
-	Laws   []int    // one of which must catch it; none: any
+	Laws   []int    // one of which must catch it; none: it is a production host's, whose own tests must see it
 	With   []string // flags for the simulator's run that make it likely to be reached
 	Edits  []Edit
 }
@@ -135,6 +135,8 @@ func ParsePlanted(name, text string) (p Planted, err error) {
 	switch {
 	case p.Breaks == "":
 		return refuse("it does not say what it breaks")
+	case len(p.Laws) == 0 && slices.ContainsFunc(p.Edits, func(e Edit) bool { return strings.HasPrefix(e.File, "core/") }):
+		return refuse("it does not say which law must see it")
 	case !slices.ContainsFunc(p.Edits, func(e Edit) bool { return strings.Contains(e.Replace, call) }):
 		return refuse("no replacement passes the mark: call core.%s", call)
 	}
