@@ -48,14 +48,18 @@ const (
 	// What the turn emits is in flight.
 	CutMark
 
-	Kinds = int(CutMark) + 1
+	// A client's clock is ten years ahead: what it arms in the metastore is dated so
+	// (gap 11). The stores would let no request of such a process in.
+	Ahead
+
+	Kinds = int(Ahead) + 1
 )
 
 var kindNames = [Kinds]string{"none",
 	"cut-before", "cut-after", "cut-silent", "cut-upload", "restart-later", "restart-never",
 	"lost-reply", "dropped", "late", "refusal", "delete-key", "damaged-tip", "slow",
 	"flaky", "pause", "lease-lost", "skew",
-	"store-down", "store-slow", "meta-down", "no-space", "cut-mark"}
+	"store-down", "store-slow", "meta-down", "no-space", "cut-mark", "ahead"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -16,8 +16,9 @@ const Million = 1_000_000
 // Plan says how often each kind of fault strikes: of a million opportunities, so
 // many. An opportunity is, by kind: a write that goes out (the cuts, LostReply,
 // Late), a delete (DeleteKey), a footer or tail read (DamagedTip), a part or a
-// complete (CutUpload), a cut (the restarts), a start of a process (Skew), and any
-// effect that goes out for all others; of CutMark, a turn that notes something.
+// complete (CutUpload), a cut (the restarts), a start of a process (Skew; of a client
+// that deletes or sets a policy, Ahead), and any effect that goes out for all others; of
+// CutMark, a turn that notes something.
 //
 // At says where to cut, or to strike, besides: at each place the first, the second,
 // the fourth, the eighth … time that the run comes by.
@@ -36,7 +37,7 @@ var scale = [Kinds]uint32{
 	DeleteKey: 150_000, DamagedTip: 300_000, Slow: 20_000,
 	Flaky: 2000, Pause: 2000, LeaseLost: 2000, Skew: 700_000,
 	StoreDown: 2000, StoreSlow: 1500, MetaDown: 600, NoSpace: 600,
-	CutMark: 20_000,
+	CutMark: 20_000, Ahead: 400_000,
 }
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and

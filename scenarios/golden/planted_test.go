@@ -37,8 +37,8 @@ func TestThePlantedBugsAreSeen(t *testing.T) {
 	}
 }
 
-// findings are the bugs of faults/planted that a script told before seeds met them.
-var findings = []string{"f10-a-look-beside-the-puts"}
+// findings are the bugs of faults/planted, of findings and of gaps, that a script told
+var findings = []string{"f10-a-look-beside-the-puts", "f4-armed-before-the-kill", "gap11-far-ahead-is-only-reported"}
 
 // TestTheScriptedBugsAreSeen plants the bugs of the folder planted: those whose
 // interleaving is too rare for seeds to meet, so that a script keeps it; and findings.
