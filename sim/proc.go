@@ -165,6 +165,9 @@ func (s *Sim) emit(p *Proc, eff *core.Effect, site int) {
 	if len(p.pend) > s.budget {
 		s.Breach(LawBudget, "%s has %d effects in flight, more than any of its widths allow (%d)", p.Name, len(p.pend), s.budget)
 	}
+	if !s.NoLaws {
+		s.widths(p, e)
+	}
 	s.Count.Ops[e.op.Kind]++
 	switch e.op.Kind {
 	case core.KWait:

@@ -81,6 +81,7 @@ type Sim struct {
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""
 	breach   *Breach
+	slots    []core.Slot     // scratch: of the lanes that run abreast
 	sites    map[uintptr]int // boundaries by the place in the program; never ranged over
 	passes   [2]uint32       // by each place at which the plan says to cut
 
