@@ -86,7 +86,7 @@ func (s *Sim) report() *Report {
 	return r
 }
 
-// Again is the command that repeats the run.
+// Again is the command that repeats the run, by all that it was given.
 func (r *Report) Again() string {
 	s := fmt.Sprintf("go test ./sim -run TestSeed -seed %d -v", r.Seed)
 	if r.given.Plan != nil || r.given.At != (faults.Aim{}) {
@@ -94,6 +94,9 @@ func (r *Report) Again() string {
 	}
 	if r.given.Effects > 0 {
 		s += fmt.Sprintf(" -effects %d", r.given.Effects)
+	}
+	if r.given.Instant {
+		s += " -instant"
 	}
 	return s
 }

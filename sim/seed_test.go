@@ -23,6 +23,7 @@ var (
 	seedFlag    = flag.Uint64("seed", 0, "the first seed; with one run, its story is printed")
 	runsFlag    = flag.Int("runs", 0, "how many seeds to run (0: one, if -seed is given; else a few)")
 	effectsFlag = flag.Int("effects", 0, "effects of a run before its faults stop (0: the default)")
+	instantFlag = flag.Bool("instant", false, "end a run where its faults would stop")
 	planFlag    = flag.String("plan", "", "the fault plan, instead of the seed's own")
 	recordFlag  = flag.String("record", "", "write the record of every run that breaks a law into this folder")
 	linesFlag   = flag.Int("lines", 400, "lines of the story that are printed")
@@ -34,7 +35,7 @@ func given(name string) (yes bool) {
 }
 
 func config(t testing.TB, seed uint64) sim.Config {
-	c := sim.Config{Seed: seed, Effects: *effectsFlag, Scene: sim.Nova}
+	c := sim.Config{Seed: seed, Effects: *effectsFlag, Instant: *instantFlag, Scene: sim.Nova}
 	if *planFlag != "" {
 		p, err := faults.Parse(*planFlag)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"nova/core"
 	"nova/sim"
 	"nova/sim/story"
-	"nova/sim/world"
 )
 
 // Bounds of a page.
@@ -30,6 +29,7 @@ type Data struct {
 	Lanes   []Lane   `json:"lanes"`
 	Events  []Event  `json:"events"`
 	Objects []Object `json:"objects"`
+	Opens   int      `json:"opens"` // the event at which the page opens where no law is broken: the first fault or cut
 }
 
 // Fact is one line of the head.
@@ -93,13 +93,18 @@ type Delta struct {
 	Text  string `json:"t"`
 }
 
-// Object is the life of one object.
+// Object is the lives of one object: a key that is deleted and put again has two.
 type Object struct {
 	Key     string  `json:"key"`
 	Named   bool    `json:"named"` // in the breach
-	From    int     `json:"from"`
-	To      int     `json:"to"`
+	Lives   []Stood `json:"lives"`
 	Watched []Watch `json:"watched"`
+}
+
+// Stood is one life of an object; it stands still where To is -1.
+type Stood struct {
+	From int `json:"from"`
+	To   int `json:"to"`
 }
 
 // Watch is one watcher of an object while it stood.
@@ -140,6 +145,7 @@ func Make(rec *sim.Record, scene func(*sim.Sim)) *Data {
 		d.Window += ", the first"
 	}
 	d.events(all, from, to)
+	d.Opens = max(0, slices.IndexFunc(d.Events, func(e Event) bool { return e.What == "FAULT" || e.What == "cut" }))
 	var st *story.Story
 	if r.Breach != nil {
 		st = story.Tell(all, r.Breach)
@@ -320,107 +326,4 @@ func (l *lanes) begin(proc, what string, k int) int {
 	l.d.Lanes[at].Life = append(l.d.Lanes[at].Life, Life{proc, k, to, false})
 	l.procs[proc] = at
 	return at
-}
-
-// lives follows the objects that are shown, from the beginning of the run.
-func (d *Data) lives(all []*sim.Event, from, to int, st *story.Story) {
-	named := map[string]bool{}
-	if st != nil {
-		for i := range st.Things {
-			named[st.Things[i].Key] = true
-		}
-	}
-	keys := chosen(all, from, to, named)
-	type life struct {
-		Object
-		thing    story.Thing
-		replicas int
-		open     map[string]int // watchers that stand: index in Watched
-	}
-	lives := make([]*life, len(keys))
-	for i, k := range keys {
-		lives[i] = &life{Object: Object{Key: k, Named: named[k], From: -1, To: -1}, thing: story.NewThing(k), open: map[string]int{}}
-	}
-	for i, e := range all[:to] {
-		k := max(0, i-from)
-		for c := range e.Changes {
-			ch := &e.Changes[c]
-			for _, l := range lives {
-				switch ch.Kind {
-				case world.ObjectPut, world.ObjectDel:
-					if ch.Key != l.Key {
-						continue
-					}
-					if ch.Kind == world.ObjectPut {
-						if l.replicas++; l.From < 0 {
-							l.From = k
-						}
-						l.To = -1
-					} else if l.replicas--; l.replicas == 0 {
-						l.To = k
-					}
-				case world.RowPut, world.RowDel:
-					rel, kind := l.thing.Row(ch.Key, ch.Val)
-					on := ch.Kind == world.RowPut && (rel == story.Names || rel == story.Watches)
-					w, stands := l.open[ch.Key]
-					if on && !stands {
-						l.open[ch.Key] = len(l.Watched)
-						l.Watched = append(l.Watched, Watch{kind, ch.Key, k, -1})
-					} else if !on && stands {
-						l.Watched[w].To = k
-						delete(l.open, ch.Key)
-					}
-				}
-			}
-		}
-	}
-	for _, l := range lives {
-		if l.From < 0 {
-			continue
-		}
-		l.Watched = slices.DeleteFunc(l.Watched, func(w Watch) bool { return w.To >= 0 && w.To <= 0 && from > 0 })
-		d.Objects = append(d.Objects, l.Object)
-	}
-}
-
-// chosen is the objects whose lives are shown: those that the breach names, and the
-// last that came or went in the window.
-func chosen(all []*sim.Event, from, to int, named map[string]bool) (keys []string) {
-	seen := map[string]bool{}
-	for _, first := range []bool{true, false} {
-		for i := to - 1; i >= 0 && len(keys) < MostObjects; i-- {
-			if i < from && !first {
-				break
-			}
-			for c := range all[i].Changes {
-				ch := &all[i].Changes[c]
-				if ch.Kind != world.ObjectPut && ch.Kind != world.ObjectDel || seen[ch.Key] || named[ch.Key] != first || len(keys) == MostObjects {
-					continue
-				}
-				seen[ch.Key] = true
-				keys = append(keys, ch.Key)
-			}
-		}
-	}
-	// In the order in which they came.
-	born := map[string]int{}
-	for i, e := range all {
-		for c := range e.Changes {
-			if k := e.Changes[c].Key; e.Changes[c].Kind == world.ObjectPut {
-				if _, ok := born[k]; !ok {
-					born[k] = i
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(keys, func(a, b string) int {
-		if named[a] != named[b] {
-			if named[a] {
-				return -1
-			}
-			return 1
-		}
-		return born[a] - born[b]
-	})
-	return keys
 }

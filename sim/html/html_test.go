@@ -11,8 +11,11 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"nova/core"
+	"nova/faults"
 	"nova/sim"
 	"nova/sim/html"
+	"nova/sim/world"
 )
 
 // island is the data of a page, parsed.
@@ -86,8 +89,15 @@ func TestPage(t *testing.T) {
 	watched := 0
 	for _, o := range d.Objects {
 		watched += len(o.Watched)
-		if o.To >= 0 && o.To < o.From {
-			t.Errorf("%s goes before it comes", o.Key)
+		last := 0
+		for i, l := range o.Lives {
+			if l.From < last || l.To >= 0 && l.To < l.From || l.To < 0 && i < len(o.Lives)-1 {
+				t.Errorf("%s lives %v", o.Key, o.Lives)
+			}
+			last = l.To
+		}
+		if o.Lives == nil {
+			t.Errorf("%s never stands", o.Key)
 		}
 	}
 	if watched == 0 {
@@ -95,6 +105,73 @@ func TestPage(t *testing.T) {
 	}
 	if len(d.Laws) != 10 {
 		t.Errorf("%d laws", len(d.Laws))
+	}
+}
+
+// Where no law is broken the page opens at the first fault or cut.
+func TestPageOpensAtTheFirstFault(t *testing.T) {
+	plan := faults.Plan{}
+	plan.Rate[faults.CutAfter] = 20_000
+	for _, c := range []sim.Config{{Seed: 11, Effects: 500, Plan: &plan, Scene: sim.Nova}, {Seed: 11, Effects: 300, Plan: &faults.Plan{}, Scene: sim.Nova}} {
+		d := html.Make(sim.Recorded(c).Record, sim.Nova)
+		struck := slices.IndexFunc(d.Events, func(e html.Event) bool { return e.What == "FAULT" || e.What == "cut" })
+		if (struck > 0) != (c.Plan.Rate[faults.CutAfter] > 0) || d.Opens != max(0, struck) || d.Breach != nil {
+			t.Errorf("it opens at %d; first struck is %d, breach %v", d.Opens, struck, d.Breach)
+		}
+	}
+}
+
+// lawless judges nothing.
+type lawless struct{}
+
+func (lawless) Changed(*sim.Sim, *core.Op, []world.Change) {}
+func (lawless) Acked(*sim.Sim, *sim.Chunk)                 {}
+func (lawless) Still(bool)                                 {}
+
+// again is an actor that puts an object, deletes it, and puts it again.
+type again struct{ obj core.Obj }
+
+func (a *again) Name() string                  { return "again-0" }
+func (a *again) Boot(p *sim.Proc) core.Machine { return &putsTwice{obj: a.obj} }
+
+type putsTwice struct {
+	obj  core.Obj
+	did  int
+	call core.Call
+}
+
+func (m *putsTwice) Step(t core.Turn) bool {
+	for m.did < 3 {
+		op := core.Create(m.obj, core.Bytes("bytes"), t.Now+500)
+		if m.did == 1 {
+			op = core.Delete(m.obj)
+		}
+		if r, ok := m.call.Await(t.In(1), op); !ok {
+			return false
+		} else if r.Outcome == core.OK {
+			m.did++
+		}
+	}
+	return true
+}
+
+// A key that is deleted and put again has two lives, with nothing between them; that
+// one of its replicas goes, or comes, ends none.
+func TestPageOfTwoLives(t *testing.T) {
+	const key = "data/b/again"
+	c := sim.Config{Seed: 5, Effects: 900, Plan: &faults.Plan{}, Instant: true, Scene: func(s *sim.Sim) {
+		sim.Nova(s)
+		s.Laws = lawless{} // nobody watches it
+		s.Start(&again{core.Obj{Store: "std-a", Key: key}})
+	}}
+	d := html.Make(sim.Recorded(c).Record, c.Scene)
+	i := slices.IndexFunc(d.Objects, func(o html.Object) bool { return o.Key == key })
+	if i < 0 {
+		t.Fatal("it is not shown")
+	}
+	l := d.Objects[i].Lives
+	if len(l) != 2 || l[0].To <= l[0].From || l[1].From <= l[0].To || l[1].To != -1 {
+		t.Errorf("it lives %v", l)
 	}
 }
 

@@ -132,14 +132,17 @@ function drawObjects() {
   clipRight(c);
   axis(c, height);
   os.forEach((o, i) => {
-    const y = top0 + i * rowHeight, a = x(at(o.from)), b = o.to < 0 ? x(view.to) : x(at(o.to));
-    c.fillStyle = colors.life; c.fillRect(a, y + 11, Math.max(2, b - a), 4);
+    const y = top0 + i * rowHeight;
     const spans = (o.watched || []).map(w => [w.from, w.to < 0 ? N : w.to, w.kind === "ref"]);
-    // Where nothing names or watches it, the life itself is red.
-    let edge = o.from; const end = o.to < 0 ? N : o.to;
-    for (const [f, t] of [...spans].sort((p, q) => p[0] - q[0])) { if (f > edge && edge < end) bare(c, edge, Math.min(f, end), y); edge = Math.max(edge, t); }
-    if (edge < end) bare(c, edge, end, y);
-    for (const [wf, wt, ref] of spans) { const f = Math.max(wf, o.from), t = Math.min(wt, end); if (f >= t) continue; c.fillStyle = ref ? colors.ref : colors.watch; const p = x(at(f)); c.fillRect(p, y + (ref ? 3 : 7), Math.max(1.5, x(at(t)) - p), 3); }
+    for (const l of o.lives) {
+      const a = x(at(l.from)), b = l.to < 0 ? x(view.to) : x(at(l.to)), end = l.to < 0 ? N : l.to;
+      c.fillStyle = colors.life; c.fillRect(a, y + 11, Math.max(2, b - a), 4);
+      // Where nothing names or watches it, the life itself is red.
+      let edge = l.from;
+      for (const [f, t] of [...spans].sort((p, q) => p[0] - q[0])) { if (f > edge && edge < end) bare(c, edge, Math.min(f, end), y); edge = Math.max(edge, t); }
+      if (edge < end) bare(c, edge, end, y);
+      for (const [wf, wt, ref] of spans) { const f = Math.max(wf, l.from), t = Math.min(wt, end); if (f >= t) continue; c.fillStyle = ref ? colors.ref : colors.watch; const p = x(at(f)); c.fillRect(p, y + (ref ? 3 : 7), Math.max(1.5, x(at(t)) - p), 3); }
+    }
   });
   c.restore();
   c.textBaseline = "middle"; c.textAlign = "left"; c.font = "10.5px ui-monospace, Menlo, Consolas, monospace";
@@ -171,7 +174,7 @@ for (const canvas of [lanesCanvas, objectsCanvas]) {
     if (from) { const d = (from.x - ev.clientX) / (width - left) * (from.t - from.f); if (Math.abs(ev.clientX - from.x) > 3) moved = true; if (moved) set(from.f + d, from.t + d); return; }
     tip(ev, canvas);
   });
-  canvas.addEventListener("pointerup", ev => { if (from && !moved) canvas === lanesCanvas ? pick(nearest(ev.offsetX, ev.offsetY)) : pickObject(ev.offsetX, ev.offsetY); from = null; });
+  canvas.addEventListener("pointerup", ev => { if (from && !moved) canvas === lanesCanvas ? pick(nearest(ev.offsetX, ev.offsetY)) : pickObject(objectAt(ev.offsetY)); from = null; });
   canvas.addEventListener("pointerleave", () => { $("tip").style.display = "none"; });
 }
 function nearest(px, py) {
@@ -240,10 +243,11 @@ function pick(i) {
   d.scrollTop = 0;
   draw();
 }
-function pickObject(px, py) {
-  const o = objectAt(py), d = $("detail");
+function pickObject(o) {
   if (!o) return;
-  d.replaceChildren(el("h3", "", "object"), el("p", "mono", o.key), el("div", "hint", "from line " + D.events[o.from].n + (o.to < 0 ? ", it stands" : " to line " + D.events[o.to].n)));
+  const d = $("detail");
+  d.replaceChildren(el("h3", "", "object"), el("p", "mono", o.key));
+  for (const l of o.lives) d.append(el("div", "hint", "from line " + D.events[l.from].n + (l.to < 0 ? ", it stands" : " to line " + D.events[l.to].n)));
   const u = el("ul", "mono");
   for (const w of o.watched || []) u.append(el("li", "", w.kind + ": " + short(w.row) + "  (line " + D.events[w.from].n + (w.to < 0 ? " on" : " to " + D.events[Math.min(N - 1, w.to)].n) + ")"));
   d.append(el("h4", "", "named or watched by"), u);
@@ -269,4 +273,18 @@ $("out").onclick = () => zoom(2);
 $("end").onclick = toEnd;
 addEventListener("resize", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-if (N) { D.breach ? toEnd() : set(0, Math.min(N, 400)); if (D.breach) { const b = D.breach.event; let i = [b + 1, b + 2, b - 1, b].find(k => D.events[k] && D.events[k].changes); pick(i === undefined ? b : i); } }
+// It opens where something goes wrong: at the breach, or else at the first fault.
+function begin() {
+  if (!N) return;
+  if (!D.breach) {
+    const f = Math.max(0, Math.min(D.opens - 100, N - 400));
+    picked = D.opens;
+    set(f, Math.min(N, f + 400));
+    D.objects.length ? pickObject(D.objects[0]) : pick(D.opens);
+    return;
+  }
+  toEnd();
+  const b = D.breach.event, i = [b + 1, b + 2, b - 1, b].find(k => D.events[k] && D.events[k].changes);
+  pick(i === undefined ? b : i);
+}
+begin();
