@@ -137,3 +137,30 @@ func TestRecordNamesItsCommit(t *testing.T) {
 		t.Errorf("it says commit %q, %s; the checkout is at %q", rec.Commit, rec.Go, want)
 	}
 }
+
+// The record that docs/reproduce.md shows has every fact, one a line, in the order in
+// which they are written.
+func TestTheRecordInTheGuide(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join("..", "docs", "reproduce.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(guide), "```\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	keys := func(text string) (out []string) {
+		for l := range strings.Lines(text) {
+			key, _, _ := strings.Cut(strings.TrimSpace(l), " ")
+			if optional := key == "planted" || key == "breach" || key == "tape"; !optional && key != "actor" && (key < "0" || key > "9~") {
+				out = append(out, key)
+			}
+		}
+		return out
+	}
+	good := string(sim.Recorded(sim.Config{Seed: 3, Effects: 50, Scene: sim.Nova}).Record.Encode())
+	if got, want := strings.Join(keys(shown), " "), strings.Join(keys(good), " "); got != want || !strings.HasPrefix(shown, sim.RecordVersion+"\n") {
+		t.Errorf("it shows %s\nand a record has %s", got, want)
+	}
+	if lines := strings.Split(strings.TrimSpace(shown), "\n"); !regexp.MustCompile(`^end [0-9a-f]{8}$`).MatchString(lines[len(lines)-1]) {
+		t.Errorf("it ends with %q", lines[len(lines)-1])
+	}
+}
