@@ -16,6 +16,7 @@ import (
 type judge struct {
 	law    *law.Judge
 	deaths *deaths
+	bodies immutable
 	ledger *Ledger
 	still  bool
 }
@@ -43,6 +44,7 @@ func (j *judge) Changed(s *Sim, op *core.Op, cs []world.Change) {
 		c := &cs[i]
 		j.law.Apply(lawful(c))
 		j.deaths.changed(s, c)
+		j.bodies.changed(s, c)
 		if j.still && !clock(c) {
 			s.Breach(LawDrains, "everything has drained, and yet: %s", c)
 		}
