@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nova/core"
+	"nova/core/law"
 	"nova/core/serve"
 	"nova/faults"
 	"nova/sim/world"
@@ -167,5 +168,13 @@ func (w *Workload) hasRead(p *Proc, v *verb) {
 func (w *Workload) run(s *Sim, v *verb) {
 	w.serial++
 	w.asksVerb(s, v)
+	if h, ok := s.Laws.(Hearer); ok {
+		switch v.kind {
+		case reqTrim:
+			h.Asked(law.Ask{Stream: v.stream, Trim: v.to})
+		case reqDelete:
+			h.Asked(law.Ask{Stream: v.stream, Delete: true})
+		}
+	}
 	s.Start(&verbActor{w, fmt.Sprintf("client-%d", w.serial), v})
 }

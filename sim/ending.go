@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 
 	"nova/core"
 	"nova/core/format"
@@ -11,12 +12,18 @@ import (
 )
 
 // Stop lets no client ask for anything any more: each star closes, or is cut and
-// not started again. Auditors that are gone are replaced.
+// not started again, or stays, with nothing to do. Auditors that are gone are
+// replaced.
 func (w *Workload) Stop(s *Sim) {
 	w.stopped = true
-	for _, a := range w.stars {
+	for i, a := range w.stars {
 		p := s.Running(a)
 		if p == nil {
+			continue
+		}
+		if w.stays(s, i) {
+			a.stays = true
+			s.logf(p, "stays", "with nothing to do")
 			continue
 		}
 		if s.cutsAtEnd(a) {
@@ -34,20 +41,51 @@ func (w *Workload) Stop(s *Sim) {
 	w.finish(s)
 }
 
+// stays reports whether a star lives on when the clients have gone: in every third
+// run some do, so that a world comes to rest beside one. It follows from the seed, and
+// not from the tape, for what is drawn there is part of a record. A star that an
+// operator wants out of use closes.
+func (w *Workload) stays(s *Sim, i int) bool {
+	h := bits.Reverse64(s.Seed*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019)
+	if h%3 != 0 || h>>8>>i&1 != 0 {
+		return false
+	}
+	for _, o := range w.operators {
+		if o.order.Star == w.stars[i].name {
+			return false
+		}
+	}
+	_, out := s.W.Meta.Lookup(keys.Gone(w.stars[i].name))
+	return !out
+}
+
+// live reports whether an epoch is one to which a star that stays can still append.
+func (w *Workload) live(s *Sim, star string, epoch uint64) bool {
+	for _, a := range w.stars {
+		if a.name == star && a.stays && s.Running(a) != nil {
+			r, _ := s.W.Meta.Lookup(keys.Mint(star, a.class))
+			n, err := format.DecodeNumber(r.Val)
+			return err == nil && n == epoch
+		}
+	}
+	return false
+}
+
 // Drained says what is left to do.
 func (w *Workload) Drained(s *Sim) string {
 	if parked(s) && (w.unparker == nil || s.Running(w.unparker) == nil) {
 		w.unpark(s)
 	}
 	for _, p := range s.procs {
-		if _, auditor := p.Actor.(*auditActor); !auditor {
+		_, auditor := p.Actor.(*auditActor)
+		if a, star := p.Actor.(*starActor); !auditor && !(star && a.stays) {
 			return p.Name + " still runs"
 		}
 	}
 	// A cheap look first: the whole judgement reads every row.
 	left := ""
 	s.W.Meta.Range("due/", "due0", func(r core.Row) bool {
-		if d, err := keys.ParseDue(r.Key); err == nil && d.Queue == keys.Retention {
+		if d, err := keys.ParseDue(r.Key); err == nil && (d.Queue == keys.Retention || d.Queue == keys.Settle && w.live(s, d.Star, d.Epoch)) {
 			return true
 		}
 		left = r.Key + " stands"
@@ -78,6 +116,10 @@ func (w *Workload) unsettled(s *Sim) string {
 		switch {
 		case err != nil || err2 != nil:
 			left = r.Key + " does not decode"
+		case head.State == format.ChainOpen && w.live(s, star, epoch):
+			if trim.Trimmed != head.Checkpoint {
+				left = fmt.Sprintf("%s: trimmed %d, rewritten %d, checkpoint %d", r.Key, trim.Trimmed, trim.Rewritten, head.Checkpoint)
+			}
 		case head.State != format.ChainSettled:
 			left = fmt.Sprintf("%s is in state %d", r.Key, head.State)
 		case trim.Trimmed != head.Cut:

@@ -18,7 +18,9 @@ type judge struct {
 	deaths *deaths
 	bodies immutable
 	ledger *Ledger
-	still  bool
+	sim    *Sim
+	ticks  *law.Ticks // while nothing but they may be written, or nil
+	batch  []law.Change
 }
 
 func newJudge(s *Sim, l *Ledger) *judge {
@@ -33,20 +35,28 @@ func newJudge(s *Sim, l *Ledger) *judge {
 		}
 		return x.Body.CRC(off, n), true
 	}
-	return &judge{law: law.NewJudge(&s.Dials, &s.Stores, ck), deaths: newDeaths(s.Stores), ledger: l}
+	j := &judge{law: law.NewJudge(&s.Dials, &s.Stores, ck), deaths: newDeaths(s.Stores), ledger: l, sim: s}
+	j.law.Hear()
+	return j
 }
 
 // Changed judges what has changed.
 func (j *judge) Changed(s *Sim, op *core.Op, cs []world.Change) {
 	j.law.Now(s.now)
 	j.law.Clocks(s.clocks.Spread())
+	j.batch = j.batch[:0]
 	for i := range cs {
-		c := &cs[i]
-		j.law.Apply(lawful(c))
-		j.deaths.changed(s, c)
-		j.bodies.changed(s, c)
-		if j.still && !clock(c) {
-			s.Breach(LawDrains, "everything has drained, and yet: %s", c)
+		c := lawful(&cs[i])
+		j.law.Apply(c)
+		j.deaths.changed(s, &cs[i])
+		j.bodies.changed(s, &cs[i])
+		if j.ticks != nil && !parting(&cs[i]) {
+			j.batch = append(j.batch, c)
+		}
+	}
+	if len(j.batch) > 0 {
+		if bs := j.ticks.Changed(j.batch, s.now); len(bs) > 0 {
+			s.Breach(LawDrains, "%s", bs[0])
 		}
 	}
 	graces(s, s.lands, cs)
@@ -78,8 +88,15 @@ func (j *judge) Acked(s *Sim, c *Chunk) {
 	j.ledger.onTheWay(s)
 }
 
+// Asked tells the laws what a client asks for, before it can come true.
+func (j *judge) Asked(a law.Ask) { j.law.Apply(law.Change{Kind: law.Asked, Ask: a}) }
+
 // Still begins, or ends, the time in which nothing but clocks may be written.
-func (j *judge) Still(on bool) { j.still = on }
+func (j *judge) Still(on bool) {
+	if j.ticks = nil; on {
+		j.ticks = law.NewTicks(Snapshot(j.sim.W), &j.sim.Dials)
+	}
+}
 
 // lawOf names a law by its number.
 func lawOf(n int) (Law, bool) {
@@ -91,11 +108,14 @@ func lawOf(n int) (Law, bool) {
 
 var byNumber = [...]Law{LawContract, LawWatched, LawBytes, LawAcked, LawReader, LawCursors, LawImmutable, LawBudget, LawDrains, LawStrikes}
 
-// clock reports whether a write is one that goes on for ever: retention's chain,
-// the registration of who is alive, and leases, which come and go with those who
-// look whether there is work.
-func clock(c *world.Change) bool {
-	for _, p := range []string{"due/retention/", "auditor/", "star/", "lease/"} {
+// parting reports whether a row goes that says no more than who is there: it goes
+// with the session of whoever wrote it, however long that takes. Nobody comes any
+// more, and no lease is taken where nothing is due.
+func parting(c *world.Change) bool {
+	if c.Kind != world.RowDel {
+		return false
+	}
+	for _, p := range []string{"auditor/", "star/", "lease/"} {
 		if strings.HasPrefix(c.Key, p) {
 			return true
 		}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"nova/core"
+	"nova/core/law"
 	"nova/sim/world"
 )
 
@@ -40,6 +41,13 @@ type Laws interface {
 	Acked(s *Sim, c *Chunk)
 	// Still says that from now on (or no longer) nothing may be written but clocks.
 	Still(on bool)
+}
+
+// Hearer is laws that judge what clients did not ask for.
+type Hearer interface {
+	// Asked is called when a client asks that records of a stream go, before anything
+	// of it can come true.
+	Asked(a law.Ask)
 }
 
 // noLaws lets everything pass.

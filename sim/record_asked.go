@@ -411,7 +411,7 @@ func (w *Workload) takeOut(s *Sim, star *starActor, a *Asked) {
 	w.operators = append(w.operators, o)
 	s.Start(o)
 	if a.Next != "" {
-		b := &starActor{w, a.Next, a.Class}
+		b := &starActor{w: w, name: a.Next, class: a.Class}
 		w.stars = append(w.stars, b)
 		s.Start(b)
 	}

@@ -14,6 +14,7 @@ type starActor struct {
 	w     *Workload
 	name  string
 	class core.Class
+	stays bool // when the clients have gone
 }
 
 func (a *starActor) Name() string { return a.name }
@@ -141,7 +142,7 @@ func (w *Workload) cast(s *Sim, cast []Cast) {
 			s.rec.Actors = append(s.rec.Actors, c)
 		}
 		if c.Role == roleStar {
-			a := &starActor{w, c.Name, c.Class}
+			a := &starActor{w: w, name: c.Name, class: c.Class}
 			w.stars = append(w.stars, a)
 			s.Start(a)
 			continue

@@ -363,8 +363,56 @@ var cursorBreaches = []breach{
 	}},
 }
 
+var streamBreaches = []breach{
+	{"a watermark of a stream that is gone", 8, "neither descriptor", func(w *world) { w.put(keys.Trim(12), format.EncodeNumber(0)) }, func(w *world) {
+		w.put(keys.Trim(12), format.EncodeNumber(0))
+		w.put(keys.Stream(12), format.Stream{Bucket: "b"}.Encode())
+	}},
+	{"a last-writer record of a stream that is gone", 8, "neither descriptor", func(w *world) { w.put(keys.Writer(12), format.Writer{Star: "s1", Epoch: 3}.Encode()) }, nil},
+	{"a producer handle of a stream that is gone", 8, "neither descriptor", func(w *world) { w.put(keys.Producer(12), "") }, func(w *world) { w.put(keys.Producer(10), "") }},
+	{"an address of a stream that is gone", 8, "does not live", func(w *world) { w.put(keys.Name("b", "x"), format.EncodeNumber(12)) }, func(w *world) { w.del(keys.Name("b", "n")) }},
+	{"an address of a tombstone", 8, "does not live", func(w *world) { w.put(keys.Name("b", "m"), format.EncodeNumber(10)) }, nil},
+	{"an address of another's stream", 8, "has another", func(w *world) { w.put(keys.Name("b", "x"), format.EncodeNumber(9)) }, nil},
+	{"a watermark above what is absorbed", 5, "is above the end 9", func(w *world) {
+		w.put(keys.Trim(9), format.EncodeNumber(10))
+		delete(w.bodies, w.obj(tailAt))
+		w.acks = nil
+	}, func(w *world) { w.put(keys.Trim(9), format.EncodeNumber(9)) }},
+	{"a teardown that forgot when the stream was deleted", 8, "was deleted at 4", func(w *world) {
+		w.put(w.key("due/teardown/", ""), format.TeardownMark{DeletedAt: 4}.Encode())
+	}, func(w *world) {
+		w.put(w.key("due/teardown/", ""), format.TeardownMark{DeletedAt: 3, Attempts: 2}.Encode())
+	}},
+	{"two retention markers of one policy", 8, "for the same policy", func(w *world) {
+		w.due(keys.Due{Queue: keys.Retention, At: 901, Stream: 9}, format.RetentionMark{Attempts: 1}.Encode())
+	}, func(w *world) {
+		w.due(keys.Due{Queue: keys.Retention, At: 901, Stream: 9}, format.RetentionMark{Policy: 1}.Encode())
+	}},
+	{"a retention marker beside a parked one", 8, "for the same policy", func(w *world) {
+		w.park(w.due(keys.Due{Queue: keys.Retention, At: 901, Stream: 9}, format.RetentionMark{Attempts: 1}.Encode()))
+	}, nil},
+	{"two settle markers of a live head", 8, "2 settle markers", func(w *world) {
+		w.put(keys.Mint("s1", core.Standard), format.EncodeNumber(3)) // minted since the star registered
+		w.due(keys.Due{Queue: keys.Settle, At: 701, Star: "s1", Epoch: 3}, format.SettleMark{}.Encode())
+	}, func(w *world) {
+		w.put(keys.Star("s1"), "") // it has come back, and will mint
+		w.due(keys.Due{Queue: keys.Settle, At: 701, Star: "s1", Epoch: 3}, format.SettleMark{}.Encode())
+	}},
+	{"a settled object of another class", 6, "not in standard storage", func(w *world) {
+		w.row(4, func(r *format.Row) { r.Entries[0].Class = core.Express })
+		w.bodies[core.Obj{Store: "x", Key: tailAt.Key()}] = w.bodies[w.obj(tailAt)]
+		delete(w.bodies, w.obj(tailAt))
+	}, nil},
+	{"an output that is announced in another class", 6, "elsewhere than in standard", func(w *world) {
+		k := w.key("due/orphan/", freshAt.Key())
+		w.uploads = nil
+		delete(w.bodies, w.obj(freshAt.At(inc(w.rows[k].Rev))))
+		edit(w, k, format.DecodeIntent, func(x *format.Intent) { x.Class, x.Store = core.Express, "x" })
+	}, nil},
+}
+
 func allBreaches() (all []breach) {
-	for _, t := range [][]breach{decodeBreaches, watchBreaches, slotBreaches, refBreaches, ackBreaches, cursorBreaches} {
+	for _, t := range [][]breach{decodeBreaches, watchBreaches, slotBreaches, refBreaches, ackBreaches, cursorBreaches, streamBreaches} {
 		all = append(all, t...)
 	}
 	return all

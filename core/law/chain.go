@@ -157,6 +157,9 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 		if c.head.v.State != format.ChainSettled && c.settles == 0 {
 			bad = append(bad, Breach{1, key, "the chain is not settled, and no settle marker stands"})
 		}
+		if c.head.v.State == format.ChainOpen && c.settles > 1 && j.liveHead(c) {
+			bad = append(bad, Breach{8, key, fmt.Sprintf("%d settle markers stand for the epoch that a live star writes to: each of them would tick for ever", c.settles)})
+		}
 	}
 	if !gone.here && c.allWatched() {
 		j.report.Evaluated[1] += c.objects
@@ -171,6 +174,20 @@ func (j *Judge) judgeChain(c *chain) (bad []Breach) {
 		}
 	}
 	return bad
+}
+
+// liveHead reports whether a star that is alive writes to an epoch: it is the newest
+// that was minted, and was minted since the star registered. (Before that, what the
+// star announced as it closed may still stand beside the mint's marker; the mint
+// supersedes the epoch, and both resolve.)
+func (j *Judge) liveHead(c *chain) bool {
+	star, mint := j.rows[keys.Star(c.id.star)], j.rows[keys.Mint(c.id.star, c.consts.v.Class)]
+	if star == nil || mint == nil || star.row.Rev > mint.row.Rev {
+		return false
+	}
+	j.evaluated(8)
+	newest, err := format.DecodeNumber(mint.row.Val)
+	return err == nil && newest == c.id.epoch
 }
 
 // allWatched reports whether unwatched would say "" of every object of the chain:

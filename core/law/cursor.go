@@ -36,6 +36,10 @@ func monotone(prev, next core.Row) (bad []Breach, known bool) {
 		// Rows come and go: the record of a chain that is gone, what served a stream
 		// that is torn down. Counters stay, and what is irrevocable.
 		refuse(prev.Rev == 0 || head != "counter" && head != "generation" && head != "gone", "the row is gone")
+		if prev.Rev != 0 && head == "stream" {
+			a, err := format.DecodeStream(prev.Val)
+			refuse(err != nil || a.Deleted, "the descriptor is gone, and was no tombstone")
+		}
 		return bad, true
 	}
 	switch head {
@@ -44,6 +48,7 @@ func monotone(prev, next core.Row) (bad []Breach, known bool) {
 	case "stream":
 		a, b, ok := both(format.DecodeStream, prev, next)
 		refuse(!ok || !a.Deleted || b.Deleted, "the stream was deleted, and lives again")
+		refuse(!ok || !a.Deleted || a.DeletedAt == b.DeletedAt, "the time of the deletion changed")
 		refuse(!ok || a.Bucket == b.Bucket && a.Born == b.Born, "the id was given out again")
 	case "gone":
 		a, b, ok := both(format.DecodeGone, prev, next)

@@ -67,7 +67,13 @@ func (j *Judge) marker(f *fact, d *keys.Due, on, parked bool) {
 		} else {
 			s.retentions += step
 		}
-		f.decode(d, parked)
+		m := f.readMarker(d, parked)
+		if on {
+			s.markers = append(s.markers, m)
+			j.armed(s, &m)
+		} else {
+			s.markers = slices.DeleteFunc(s.markers, func(m marker) bool { return m.f == f })
+		}
 	case keys.Settle, keys.TrimCheck:
 		c := j.chain(d.Star, d.Epoch)
 		j.touchChain(c)
@@ -91,12 +97,8 @@ func (f *fact) decode(d *keys.Due, parked bool) {
 	}
 	var err error
 	switch d.Queue {
-	case keys.Teardown:
-		_, err = format.DecodeTeardownMark(f.row.Val)
 	case keys.TrimCheck:
 		_, err = format.DecodeTrimMark(f.row.Val)
-	case keys.Retention:
-		_, err = format.DecodeRetentionMark(f.row.Val)
 	default:
 		_, err = format.DecodeSettleMark(f.row.Val)
 	}
@@ -202,6 +204,8 @@ func (j *Judge) intent(f *fact, at keys.Settled) intent {
 	x := intent{mark: mark{f: f, at: at, store: v.Store}, blind: !f.check(err)}
 	switch {
 	case x.blind:
+	case v.Class != core.Standard || v.Store != j.home(core.Standard):
+		f.refuse(6, "it announces an output elsewhere than in standard storage")
 	case v.Condemned != at.HasInc:
 		f.refuse(0, "its key and its value disagree on whether it is condemned")
 	case v.Condemned:

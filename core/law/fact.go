@@ -68,6 +68,13 @@ func (j *Judge) moved(was, is core.Row) {
 		j.evaluated(5)
 		j.passing = append(j.passing, bs...)
 	}
+	switch head, _, _ := strings.Cut(is.Key, "/"); head {
+	case "trim":
+		j.judgeGone(head, was, is)
+	case "stream":
+		j.judgeGone(head, was, is)
+		j.dying(was, is)
+	}
 }
 
 // read enters what a row says (on), or takes it back.
@@ -95,6 +102,10 @@ func (j *Judge) readKind(f *fact, on bool) {
 		j.readChain(f, on)
 	case "stream", "trim", "writer":
 		j.readStream(f, head, on)
+	case "name":
+		j.readName(f, on)
+	case "producer":
+		j.readProducer(f, on)
 	case "ref":
 		j.readRef(f, on)
 	case "due", "sched":
@@ -103,12 +114,6 @@ func (j *Judge) readKind(f *fact, on bool) {
 		j.readPark(f, on)
 	case "mint":
 		_, _, err = keys.ParseMint(key)
-		if f.check(err) {
-			_, err = format.DecodeNumber(f.row.Val)
-			f.check(err)
-		}
-	case "name":
-		_, _, err = keys.ParseName(key)
 		if f.check(err) {
 			_, err = format.DecodeNumber(f.row.Val)
 			f.check(err)
@@ -150,8 +155,6 @@ func parseOther(head, key string) (err error) {
 		_, err = keys.ParseStar(key)
 	case "auditor":
 		_, err = keys.ParseAuditor(key)
-	case "producer":
-		_, err = keys.ParseProducer(key)
 	case "lease":
 		switch {
 		case strings.HasPrefix(key, "lease/stream/"):
@@ -258,6 +261,30 @@ func (j *Judge) readStream(f *fact, head string, on bool) {
 	}
 }
 
+// readName reads an address: it bears on the stream that it leads to.
+func (j *Judge) readName(f *fact, on bool) {
+	_, _, err := keys.ParseName(f.row.Key)
+	if !f.check(err) {
+		return
+	}
+	id, err := format.DecodeNumber(f.row.Val)
+	if f.check(err) {
+		s := j.stream(id)
+		s.names = remember(s.names, f, on)
+		j.touchStream(s)
+	}
+}
+
+// readProducer reads a stream's producer handle, of which no law reads the value.
+func (j *Judge) readProducer(f *fact, on bool) {
+	id, err := keys.ParseProducer(f.row.Key)
+	if f.check(err) {
+		s := j.stream(id)
+		s.producer = on
+		j.touchStream(s)
+	}
+}
+
 func (j *Judge) readRef(f *fact, on bool) {
 	id, last, err := keys.ParseRef(f.row.Key)
 	if !f.check(err) {
@@ -281,6 +308,12 @@ func (j *Judge) readRef(f *fact, on bool) {
 		f.refuse(0, "the row is of another stream than its key")
 	}
 	r.blind = r.blind || !f.check(err)
+	for i := range r.row.Entries {
+		if r.row.Entries[i].Class != core.Standard {
+			f.refuse(6, "it names an object that is not in standard storage: every output settles there")
+		}
+	}
+	s.written = true
 	i, _ := s.find(last)
 	s.refs = slices.Insert(s.refs, i, r)
 	j.nameRef(s, r, true)
@@ -291,6 +324,8 @@ func (j *Judge) readRef(f *fact, on bool) {
 func (j *Judge) dropRef(s *stream, last uint64) {
 	if i, ok := s.find(last); ok {
 		r := s.refs[i]
+		s.written = true
+		j.walked(s)
 		j.nameRef(s, r, false)
 		s.staleUnder(i)
 		s.refs = slices.Delete(s.refs, i, i+1)

@@ -16,6 +16,7 @@ const (
 	UploadPut                          // Upload is unfinished
 	UploadGone                         // Upload was completed or aborted
 	Acknowledged                       // Ack was given to a client
+	Asked                              // Ask was made by a client: nothing of it has come true yet
 )
 
 // Change is one effective write.
@@ -25,6 +26,7 @@ type Change struct {
 	Object Object
 	Upload Upload
 	Ack    Ack
+	Ask    Ask
 }
 
 // Judge holds a world to the laws as it changes. Apply takes what changed, Check
@@ -44,6 +46,7 @@ type Judge struct {
 	ck Checksum
 
 	scope      Scope
+	hears      bool    // it is told what clients ask for
 	now        core.Ms // true time; 0 while the host has not said
 	spread     core.Ms // of the clocks
 	generation uint64
@@ -102,6 +105,8 @@ func (j *Judge) Apply(c Change) {
 		j.dropObject(core.Obj{Store: c.Object.Store, Key: c.Object.Key})
 	case UploadPut, UploadGone:
 		j.upload(c.Upload, c.Kind == UploadPut)
+	case Asked:
+		j.hear(c.Ask)
 	case Acknowledged:
 		s := j.stream(c.Ack.Stream)
 		j.stalePromise(s.promise(c.Ack))

@@ -42,8 +42,9 @@ func Quiet(s *Snapshot, now core.Ms, d *core.Dials) (bad []Breach) {
 // far time moves on, no marker is left but the clocks that the specification
 // names (one retention marker of each live stream with an age policy, one settle
 // marker of each live star's newest epochs), no unfinished upload, no slot, no
-// tombstone, no epoch that should have been settled, and no settled object but
-// those that a row names. What is parked is reported as well.
+// tombstone, no row that served a stream which lives no more, no epoch that should
+// have been settled, and no settled object but those that a row names. What is
+// parked is reported as well.
 func AtRest(s *Snapshot) (bad []Breach) {
 	r := readRest(s)
 	refuse := func(key, what string) { bad = append(bad, Breach{8, key, what}) }
@@ -75,6 +76,10 @@ func AtRest(s *Snapshot) (bad []Breach) {
 			if x, err := format.DecodeStream(s.Rows[i].Val); err == nil && x.Deleted {
 				refuse(key, "a tombstone is left")
 			}
+		case "trim", "writer", "producer", "name":
+			if id, ok := leadsTo(head, &s.Rows[i]); ok && !r.alive[id] {
+				refuse(key, "a row is left of a stream that does not live")
+			}
 		case "chain":
 			star, epoch, part, err := keys.ParseChain(key)
 			if h, bad := format.DecodeChainHead(s.Rows[i].Val); err == nil && part == keys.PartHead && bad == nil &&
@@ -102,13 +107,14 @@ func AtRest(s *Snapshot) (bad []Breach) {
 // rest is what AtRest needs to know of the rows.
 type rest struct {
 	gone   map[string]bool  // stars that are decommissioned
-	aged   map[uint64]bool  // live streams with an age policy
+	alive  map[uint64]bool  // live streams
+	aged   map[uint64]bool  // of them, those with an age policy
 	newest map[chainID]bool // the newest epochs of stars that are alive
 	named  map[lifeID]bool  // settled objects that rows name
 }
 
 func readRest(s *Snapshot) rest {
-	r := rest{gone: map[string]bool{}, aged: map[uint64]bool{}, newest: map[chainID]bool{}, named: map[lifeID]bool{}}
+	r := rest{gone: map[string]bool{}, alive: map[uint64]bool{}, aged: map[uint64]bool{}, newest: map[chainID]bool{}, named: map[lifeID]bool{}}
 	alive := map[string]bool{}
 	for i := range s.Rows { // "mint" comes before "star" in the order of keys
 		if strings.HasPrefix(s.Rows[i].Key, "star/") {
@@ -128,7 +134,8 @@ func readRest(s *Snapshot) rest {
 		case "stream":
 			if id, err := keys.ParseStream(row.Key); err == nil {
 				x, err := format.DecodeStream(row.Val)
-				r.aged[id] = err == nil && !x.Deleted && x.MaxAge > 0
+				r.alive[id] = err == nil && !x.Deleted
+				r.aged[id] = r.alive[id] && x.MaxAge > 0
 			}
 		case "mint":
 			if star, _, err := keys.ParseMint(row.Key); err == nil && alive[star] {
@@ -146,6 +153,22 @@ func readRest(s *Snapshot) rest {
 		}
 	}
 	return r
+}
+
+// leadsTo is the stream that a row served live, by its kind.
+func leadsTo(head string, row *core.Row) (id uint64, ok bool) {
+	var err error
+	switch head {
+	case "trim":
+		id, err = keys.ParseTrim(row.Key)
+	case "writer":
+		id, err = keys.ParseWriter(row.Key)
+	case "producer":
+		id, err = keys.ParseProducer(row.Key)
+	default:
+		id, err = format.DecodeNumber(row.Val)
+	}
+	return id, err == nil
 }
 
 // clock names the thing that a marker is the clock of, or "" where it is none.

@@ -53,6 +53,10 @@ func TestAtRest(t *testing.T) {
 			w.put(keys.ChainHead("s1", 2), format.ChainHead{State: format.ChainSwept, Checkpoint: 4, Cut: 4}.Encode())
 		}},
 		{"a tombstone", "tombstone", func(w *world) { w.put(keys.Stream(10), format.Stream{Deleted: true}.Encode()) }},
+		{"a watermark of no stream", "does not live", func(w *world) { w.put(keys.Trim(11), format.EncodeNumber(1)) }},
+		{"a last-writer record of no stream", "does not live", func(w *world) { w.put(keys.Writer(11), format.Writer{}.Encode()) }},
+		{"a producer handle of no stream", "does not live", func(w *world) { w.put(keys.Producer(11), "") }},
+		{"an address of no stream", "does not live", func(w *world) { w.put(keys.Name("b", "x"), format.EncodeNumber(11)) }},
 		{"a decommission under way", "not finished", func(w *world) { w.gone("s9", format.GoneSwept) }},
 		{"a mint row of a decommissioned star", "is decommissioned", func(w *world) {
 			w.put(keys.Mint("s9", core.Express), format.EncodeNumber(3))

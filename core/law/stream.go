@@ -21,6 +21,15 @@ type stream struct {
 	blind  int    // rows that do not decode
 
 	teardowns, retentions int // markers that stand or are parked
+	markers               []marker
+	producer              bool    // its producer handle stands
+	names                 []*fact // addresses that lead to it
+
+	asked   uint64  // below it, clients asked that it be trimmed
+	doomed  bool    // a client asked that it be deleted
+	grave   grave   // its teardown
+	clock   *marker // its retention marker that was written last, or nil
+	written bool    // rows of it stood since then
 
 	acks []*promise // by first
 
@@ -54,7 +63,7 @@ type ref struct {
 }
 
 func (s *stream) empty() bool {
-	return !s.desc.here && !s.trim.here && !s.writer.here && len(s.refs)+len(s.acks)+len(s.ended) == 0 && s.teardowns+s.retentions == 0
+	return !s.desc.here && !s.trim.here && !s.writer.here && !s.producer && len(s.refs)+len(s.acks)+len(s.ended)+len(s.names)+len(s.markers) == 0 && s.asked == 0 && !s.doomed
 }
 
 func (s *stream) find(last uint64) (int, bool) {
@@ -71,6 +80,8 @@ func (j *Judge) judgeStream(s *stream) (bad []Breach) {
 		return j.judgeSpans(s)
 	}
 	bad = j.judgeWalkers(s, bad)
+	bad = j.judgeMarkers(s, bad)
+	bad = j.judgeServed(s, bad)
 	for i := 1; i < len(s.refs); i++ {
 		a, b := s.refs[i-1], s.refs[i]
 		if !a.blind && !b.blind && b.row.First < a.row.End {

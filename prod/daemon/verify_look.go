@@ -166,11 +166,11 @@ func (l *look) rows() (err error) {
 func (l *look) row(r core.Row) error {
 	l.standing.row(r.Key)
 	l.dated(r.Key)
-	part, ok := partOf(r.Key)
+	part, ok := partOf(r)
 	if ok {
 		return l.parts.put(part, &found{kind: foundRow, row: r})
 	}
-	if r.Key == keys.GenerationKey || strings.HasPrefix(r.Key, "gone/") {
+	if r.Key == keys.GenerationKey || strings.HasPrefix(r.Key, "gone/") || strings.HasPrefix(r.Key, "star/") || strings.HasPrefix(r.Key, "mint/") {
 		l.shared = append(l.shared, r)
 	}
 	if l.loose == nil {
@@ -192,7 +192,8 @@ func (l *look) settleLoose() {
 }
 
 // partOf is the part that a row belongs to, if it bears on a stream or a chain.
-func partOf(key string) (part int, ok bool) {
+func partOf(r core.Row) (part int, ok bool) {
+	key := r.Key
 	head, _, _ := strings.Cut(key, "/")
 	var id, epoch uint64
 	var star string
@@ -204,6 +205,12 @@ func partOf(key string) (part int, ok bool) {
 		id, err = keys.ParseTrim(key)
 	case "writer":
 		id, err = keys.ParseWriter(key)
+	case "producer":
+		id, err = keys.ParseProducer(key)
+	case "name": // it leads to the stream
+		if _, _, err = keys.ParseName(key); err == nil {
+			id, err = format.DecodeNumber(r.Val)
+		}
 	case "ref":
 		id, _, err = keys.ParseRef(key)
 	case "chain":
