@@ -13,7 +13,7 @@ const (
 	LawContract  Law = iota // machines keep the contract of the core and of etcd
 	LawWatched              // 1. no bytes without a watcher
 	LawBytes                // 2. no ref without bytes that match it
-	LawAcked                // 3. what was acknowledged is there, and reads back once, in order
+	LawAcked                // 3. what was acknowledged is there, reads back once, in order, and goes only as asked
 	LawReader               // 4. no reader inside its contract meets a missing object
 	LawCursors              // 5. cursors and watermarks only rise
 	LawImmutable            // 6. an object never changes; one catalog entry names it

@@ -38,7 +38,7 @@ type Config struct {
 type Clients interface {
 	// Act does one thing, drawn from the tape.
 	Act(s *Sim)
-	// Stop begins the end of the run: no requests any more; stars close or die.
+	// Stop begins the end of the run: no requests any more; stars close, die or stay.
 	Stop(s *Sim)
 	// Drained says what work is still to be done, or "".
 	Drained(s *Sim) string

@@ -74,7 +74,8 @@ type Checksum func(o core.Obj, off, n int64) (crc uint32, ok bool)
 type Report struct{ Evaluated [Laws]int }
 
 // Instant judges laws 0, 1, 2, 3 (as far as it can be told without knowing what
-// was acknowledged), 5 and 6 on a whole snapshot.
+// was acknowledged), 5, 6 and what of law 8 holds at every instant, on a whole
+// snapshot.
 func Instant(s *Snapshot, d *core.Dials, st *core.Stores, ck Checksum) []Breach {
 	j := Of(s, d, st, ck)
 	return j.Check()
