@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math/bits"
 
 	"nova/core"
 	"nova/core/format"
@@ -42,11 +41,12 @@ func (w *Workload) Stop(s *Sim) {
 }
 
 // stays reports whether a star lives on when the clients have gone: in every third
-// run some do, so that a world comes to rest beside one. It follows from the seed, and
-// not from the tape, for what is drawn there is part of a record. A star that an
-// operator wants out of use closes.
+// run some do, so that a world comes to rest beside one. It follows from the dials,
+// which are drawn for each run and stand in its record. A star that an operator wants
+// out of use closes.
 func (w *Workload) stays(s *Sim, i int) bool {
-	h := bits.Reverse64(s.Seed*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019)
+	d := &s.Dials
+	h := uint64(d.AbsorbEvery+7*d.PollEvery+43*d.SessionTTL+131*d.LiveHeadProbe+257*d.OrphanGrace) * 0x9e3779b97f4a7c15 >> 32
 	if h%3 != 0 || h>>8>>i&1 != 0 {
 		return false
 	}
