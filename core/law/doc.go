@@ -22,7 +22,7 @@
 //
 // What needs more than a snapshot is judged only by a judge that has it: the time
 // (Judge.Now) for law 4, the quiesce and the dates of clocks; what clients asked for
-// (Judge.Hear) for who trims and who deletes. Clocks follows a world at rest.
+// (Judge.Hear) for who trims and who deletes. Ticks follows a world at rest.
 //
 // Instant and Acked judge a whole snapshot. A Judge follows changes and judges
 // only what they can affect; both say the same (a test holds them to it).
