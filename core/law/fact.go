@@ -74,6 +74,12 @@ func (j *Judge) moved(was, is core.Row) {
 	case "stream":
 		j.judgeGone(head, was, is)
 		j.dying(was, is)
+	case "star", "mint": // who is alive, and since when, says which epochs have a writer
+		for _, c := range j.chains {
+			if c.settles > 1 {
+				j.touchChain(c)
+			}
+		}
 	}
 }
 
