@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -68,6 +69,7 @@ it repeats runs that came by places where none was cut, cuts them there, and exi
 	f.BoolVar(&o.cover, "cover", false, "fail where something was not reached")
 	f.StringVar(&o.record, "record", "records", "the folder into which the record of a run that breaks a law is written (none: nowhere)")
 	f.StringVar(&o.page, "html", "", "write a run as a page: the first that breaks a law, else the last")
+	f.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "seeds run side by side; what is said of them does not depend on it")
 	f.BoolVar(&o.progress, "progress", false, "say on stderr how far it has come")
 	flags.register(f)
 	return c
@@ -89,6 +91,7 @@ func parseSeeds(s string) (from, to uint64, err error) {
 // simRun is how seeds are run.
 type simRun struct {
 	all, cover, progress bool
+	parallel             int
 	record, page         string
 }
 
@@ -113,11 +116,7 @@ func (o *simRun) seeds(ctx context.Context, out, errs io.Writer, cfg sim.Config,
 	var reached sim.Coverage
 	broken := 0
 	goes := func() bool { return ctx.Err() == nil && failed == nil && (broken == 0 || o.all) }
-	do := func(c sim.Config) {
-		if !goes() {
-			return
-		}
-		r := sim.Guarded(c)
+	took := func(c sim.Config, r *sim.Report) {
 		reached.Add(r)
 		if broken == 0 {
 			shown = c
@@ -129,11 +128,21 @@ func (o *simRun) seeds(ctx context.Context, out, errs io.Writer, cfg sim.Config,
 		p.ran(&reached.Sum, broken)
 	}
 	cfg.Cover = true
-	for cfg.Seed = from; cfg.Seed < to && goes(); cfg.Seed++ {
-		do(cfg)
-	}
+	abreast(o.parallel, from, to, func(seed uint64) func() bool {
+		c := cfg
+		c.Seed = seed
+		r := sim.Guarded(c)
+		return func() bool {
+			took(c, r)
+			return goes()
+		}
+	})
 	if o.cover && goes() {
-		reached.Steer(cfg, do)
+		reached.Steer(cfg, func(c sim.Config) {
+			if goes() {
+				took(c, sim.Guarded(c))
+			}
+		})
 	}
 	p.end()
 	if failed != nil {
