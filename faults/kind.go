@@ -52,14 +52,18 @@ const (
 	// (gap 11). The stores would let no request of such a process in.
 	Ahead
 
-	Kinds = int(Ahead) + 1
+	// A process's clock jumps while it lives: to another time that is within the skew;
+	// an auditor's by hours or years besides, for a while (C7).
+	Jump
+
+	Kinds = int(Jump) + 1
 )
 
 var kindNames = [Kinds]string{"none",
 	"cut-before", "cut-after", "cut-silent", "cut-upload", "restart-later", "restart-never",
 	"lost-reply", "dropped", "late", "refusal", "delete-key", "damaged-tip", "slow",
 	"flaky", "pause", "lease-lost", "skew",
-	"store-down", "store-slow", "meta-down", "no-space", "cut-mark", "ahead"}
+	"store-down", "store-slow", "meta-down", "no-space", "cut-mark", "ahead", "jump"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

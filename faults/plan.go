@@ -37,7 +37,7 @@ var scale = [Kinds]uint32{
 	DeleteKey: 150_000, DamagedTip: 300_000, Slow: 20_000,
 	Flaky: 2000, Pause: 2000, LeaseLost: 2000, Skew: 700_000,
 	StoreDown: 2000, StoreSlow: 1500, MetaDown: 600, NoSpace: 600,
-	CutMark: 20_000, Ahead: 400_000,
+	CutMark: 20_000, Ahead: 400_000, Jump: 2000,
 }
 
 // Draw makes the plan of a seed. It is a swarm: a run switches most kinds off and

@@ -21,7 +21,7 @@ func graces(s *Sim, e *pending, cs []world.Change) {
 	if e == nil {
 		return
 	}
-	sent := e.sentAt + e.p.Skew
+	sent := e.clock
 	for i := range cs {
 		c := &cs[i]
 		if c.Kind != world.RowPut || !strings.HasPrefix(c.Key, "due/reap/") {

@@ -53,7 +53,7 @@ func TestGraces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &Sim{Dials: d, now: Epoch + 100}
-			graces(s, &pending{p: &Proc{Name: "a#1", Skew: c.skew}, sentAt: sent}, c.cs)
+			graces(s, &pending{p: &Proc{Name: "a#1", Skew: c.skew}, sentAt: sent, clock: sent + c.skew}, c.cs)
 			if (s.breach != nil) != c.wrong {
 				t.Errorf("breach %v", s.breach)
 			}

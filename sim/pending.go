@@ -20,6 +20,7 @@ type pending struct {
 	reply  core.Reply
 	lease  string // the session under which it was sent
 	sentAt core.Ms
+	clock  core.Ms // its process's, as it was sent
 	stage  stage
 	dead   bool // delivered, or its process is gone
 	aimed  bool // it was struck because the run was told to, and goes on

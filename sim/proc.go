@@ -158,7 +158,7 @@ func (s *Sim) emit(p *Proc, eff *core.Effect, site int) {
 		}
 	}
 	s.serial++
-	e := &pending{p: p, at: eff.At, op: eff.Op, site: site, lease: p.session, sentAt: s.now, ready: -1, slot: len(p.pend), serial: s.serial}
+	e := &pending{p: p, at: eff.At, op: eff.Op, site: site, lease: p.session, sentAt: s.now, clock: p.Clock(), ready: -1, slot: len(p.pend), serial: s.serial}
 	s.identify(e)
 	p.pend = append(p.pend, e)
 	s.Count.Laws[LawBudget]++
@@ -205,6 +205,10 @@ func (s *Sim) take(e *pending) {
 
 // send puts an effect on its way; some are slow.
 func (s *Sim) send(e *pending) {
+	if s.refuses(e) {
+		s.answer(e, core.Reply{Outcome: core.Refused, Val: "the clocks disagree"})
+		return
+	}
 	if d := s.slowed(e); d > 0 {
 		e.stage = waiting
 		s.After(d, func() {

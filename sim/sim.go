@@ -76,7 +76,8 @@ type Sim struct {
 	faulty   bool    // faults strike
 	calmAt   core.Ms // when they stopped; 0: they have not
 	clocks   law.Clocks
-	lands    *pending // the effect that lands now
+	windows  map[string]core.Ms // that are open: until when; never ranged over
+	lands    *pending           // the effect that lands now
 	metaDown bool
 	sum      uint64
 	slow     core.Store // a store that is slow, or ""

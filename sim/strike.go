@@ -11,11 +11,11 @@ var (
 	onWrite = []faults.Kind{
 		faults.CutBefore, faults.CutAfter, faults.CutSilent,
 		faults.LostReply, faults.Dropped, faults.Late, faults.Refusal,
-		faults.Flaky, faults.Pause, faults.LeaseLost,
+		faults.Flaky, faults.Pause, faults.LeaseLost, faults.Jump,
 		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
 	}
 	onRead = []faults.Kind{
-		faults.Dropped, faults.Refusal, faults.Flaky, faults.Pause, faults.LeaseLost,
+		faults.Dropped, faults.Refusal, faults.Flaky, faults.Pause, faults.LeaseLost, faults.Jump,
 		faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace,
 	}
 )
@@ -140,7 +140,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	case faults.Flaky:
 		long := core.Ms(1 + s.tape.Choose(int(s.Dials.RequestLife)))
 		s.logf(e.p, "flaky", "for %d ms", long)
-		e.p.flaky = s.now + long
+		e.p.flaky = max(e.p.flaky, s.now+long)
 	case faults.Pause:
 		s.pause(e)
 	case faults.LeaseLost:
@@ -149,6 +149,8 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 			s.W.Revoke(e.p.session)
 			s.changed(nil)
 		}
+	case faults.Jump:
+		s.jump(e.p)
 	default:
 		s.window(k, e)
 	}
@@ -168,22 +170,37 @@ func (s *Sim) window(k faults.Kind, e *pending) {
 		}
 		b.Down = true
 		s.logf(nil, "down", "%s for %d ms", b.Name, long)
-		s.After(long, func() { b.Down = false })
+		s.lasts("down "+string(b.Name), long, func() { b.Down = false })
 	case faults.StoreSlow:
 		bs := s.W.Buckets()
 		s.slow = bs[s.tape.Choose(len(bs))].Name
 		s.logf(nil, "slow", "%s for %d ms", s.slow, long)
-		s.After(long, func() { s.slow = "" })
+		s.lasts("slow", long, func() { s.slow = "" })
 	case faults.MetaDown:
 		long = min(long, s.Dials.RequestLife)
 		s.metaDown = true
 		s.logf(nil, "down", "metastore for %d ms", long)
-		s.After(long, func() { s.metaDown = false })
+		s.lasts("metastore down", long, func() { s.metaDown = false })
 	case faults.NoSpace:
 		s.W.Meta.SetNoSpace(true)
 		s.logf(nil, "nospace", "for %d ms", long)
-		s.After(long, func() { s.W.Meta.SetNoSpace(false) })
+		s.lasts("no space", long, func() { s.W.Meta.SetNoSpace(false) })
 	}
+}
+
+// lasts ends a window after a time, unless another that began meanwhile goes on for
+// longer: of windows that overlap the last to end ends them all.
+func (s *Sim) lasts(window string, long core.Ms, over func()) {
+	if s.windows == nil {
+		s.windows = map[string]core.Ms{}
+	}
+	end := max(s.windows[window], s.now+long)
+	s.windows[window] = end
+	s.At(s.now+long, func() {
+		if s.windows[window] == end && s.now >= end {
+			over()
+		}
+	})
 }
 
 // later lets an effect land after its answer, its process alive or not.

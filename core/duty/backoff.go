@@ -117,8 +117,10 @@ func moved(e *core.Env, now core.Ms, due *Due, f judged) core.Op {
 	return core.Txn(later(now+pause(e, f.attempts), e, due, f.attempts)...)
 }
 
-// later moves a marker to a time.
+// later moves a marker to a time, but never to one before its own: one that ran early,
+// by a clock that was ahead, is no reason to cut short what its date stands for.
 func later(at core.Ms, e *core.Env, due *Due, a format.Attempts) []core.Write {
+	at = max(at, due.At-scheduled(e, due.Queue, 0))
 	ws := []core.Write{core.If(due.Row.Mark)}
 	switch due.Queue {
 	case keys.Denorm:

@@ -94,7 +94,9 @@ func (d *Drain[M]) Step(t core.Turn, e *core.Env, q keys.Queue, run Run[M]) {
 			}
 			d.step = drainWait
 		case drainWait: // 5. Nothing is ripe: wait for the next ripe time.
-			if _, ok := d.call.Await(t, core.Wait(d.wake)); !ok {
+			// A clock that was ahead as the pass began, and is right again, must not make it
+			// sleep for as long as it was ahead.
+			if _, ok := d.call.Await(t, core.Wait(min(d.wake, t.Now+e.Dials.PollEvery))); !ok {
 				return
 			}
 			d.step = drainBegin
@@ -234,7 +236,7 @@ func lanes(q keys.Queue, page []Due) (ordered []Due, begins []int) {
 
 // lookFar looks, once in a while, for what is dated too far ahead.
 func (d *Drain[M]) lookFar(t core.Turn, e *core.Env, q keys.Queue) bool {
-	if q == keys.GC || d.looked != 0 && t.Now-d.looked < e.Dials.BackoffMax && d.far.idle() {
+	if q == keys.GC || d.looked != 0 && t.Now >= d.looked && t.Now-d.looked < e.Dials.BackoffMax && d.far.idle() {
 		return true
 	}
 	if !d.far.look(t, e, q, d.live) {

@@ -78,6 +78,8 @@ func (d *ReapCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				d.step = reapGC
 			case plan.Reapable:
 				switch {
+				case m.Confirmed && t.Now < due.At: // a clock that was ahead took it for ripe, and is right again
+					return core.Again
 				case m.Confirmed:
 					d.step = reapDelete
 				case d.seen != 0 && t.Now >= d.seen+e.Dials.ReadGrace:

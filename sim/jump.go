@@ -1,0 +1,39 @@
+package sim
+
+import "nova/core"
+
+// jump sets a process's clock while it lives: within the skew, for good; an auditor's,
+// every other time, hours or years ahead, for a while (C7).
+func (s *Sim) jump(p *Proc) {
+	if _, audits := p.Actor.(*auditActor); audits && !p.wrong() && s.tape.Choose(2) == 1 {
+		far := [...]core.Ms{tenYears, 6 * 3_600_000}[s.tape.Choose(2)]
+		long := 1 + s.within(int(s.Dials.ReadGrace))
+		s.logf(p, "jump", "%d ms ahead, for %d ms", far, long)
+		p.Skew += far
+		s.After(long, func() {
+			p.Skew -= far
+			if !p.ended {
+				s.logf(p, "jump", "back")
+			}
+		})
+		return
+	}
+	if p.wrong() {
+		return // it is set right when its time has come
+	}
+	p.Skew = s.skewFrom + s.apart()
+	s.clocks.Run(p.Skew, &s.Dials)
+	s.logf(p, "jump", "to %d ms", p.Skew)
+}
+
+// wrong reports whether the process's clock is off by more than clocks may be.
+func (p *Proc) wrong() bool { return max(p.Skew, -p.Skew) > p.Sim.Dials.Skew }
+
+// refuses reports whether an effect is not let out by its own host, or not let in by
+// the store: an auditor's host holds its clock against the stores' (gap 11), and lets
+// it delete and write nothing while the two disagree; and no store takes a request
+// that is dated so.
+func (s *Sim) refuses(e *pending) bool {
+	_, audits := e.p.Actor.(*auditActor)
+	return audits && e.op.Mutates() && e.p.wrong()
+}
