@@ -112,6 +112,8 @@ func (d *Dials) Check() error {
 		return fmt.Errorf("read-plan TTL is %d ms and read grace %d ms: the TTL must be at most half of the grace, or a reader meets deleted objects", d.PlanTTL, d.ReadGrace)
 	case d.FooterLife*2 >= d.ReadGrace:
 		return fmt.Errorf("cached-footer lifetime is %d ms and read grace %d ms: the grace must exceed twice the lifetime", d.FooterLife, d.ReadGrace)
+	case d.PlanTTL+d.FooterLife+d.Skew > d.ReadGrace:
+		return fmt.Errorf("a footer that is fetched as a plan of %d ms runs out, and used for %d ms more, is used up to %d ms after its object may have died: that and the skew of %d ms exceed the read grace of %d ms", d.PlanTTL, d.FooterLife, d.PlanTTL+d.FooterLife, d.Skew, d.ReadGrace)
 	case d.RequestLife*2 >= d.ReadGrace:
 		return fmt.Errorf("request lifetime is %d ms and read grace %d ms: the lifetime must be under half of the grace", d.RequestLife, d.ReadGrace)
 	case d.Admission+d.Service+2*d.Skew > d.RequestLife:

@@ -56,6 +56,7 @@ func TestDialsRefuseABrokenContract(t *testing.T) {
 	}{
 		{"the TTL must be at most half of the grace", func(d *core.Dials) { d.PlanTTL = d.ReadGrace/2 + 1 }},
 		{"the grace must exceed twice the lifetime", func(d *core.Dials) { d.FooterLife = d.ReadGrace / 2 }},
+		{"and the skew of 30000 ms exceed the read grace", func(d *core.Dials) { d.FooterLife = d.ReadGrace - d.PlanTTL - d.Skew + 1 }},
 		{"the lifetime must be under half of the grace", func(d *core.Dials) { d.RequestLife = d.ReadGrace / 2 }},
 		{"exceed the request lifetime", func(d *core.Dials) { d.Admission = d.RequestLife - d.Service - 2*d.Skew + 1 }},
 		{"exceed the request lifetime", func(d *core.Dials) { d.Service++ }},
@@ -88,7 +89,8 @@ func TestDialsRefuseABrokenContract(t *testing.T) {
 func TestDialsAtTheEdgeOfAContract(t *testing.T) {
 	for name, edge := range map[string]func(d *core.Dials){
 		"a TTL of half the grace":         func(d *core.Dials) { d.PlanTTL = d.ReadGrace / 2 },
-		"footers just under half of it":   func(d *core.Dials) { d.FooterLife = d.ReadGrace/2 - 1 },
+		"footers just under half of it":   func(d *core.Dials) { d.PlanTTL, d.FooterLife = d.PlanTTL-d.Skew, d.ReadGrace/2-1 },
+		"footers to the end of the grace": func(d *core.Dials) { d.FooterLife = d.ReadGrace - d.PlanTTL - d.Skew },
 		"requests that fill their life":   func(d *core.Dials) { d.Admission = d.RequestLife - d.Service - 2*d.Skew },
 		"confirming just in time":         func(d *core.Dials) { d.Confirm = d.Admission - 1 },
 		"orphans just over a request":     func(d *core.Dials) { d.OrphanGrace = d.RequestLife + 1 },

@@ -212,6 +212,7 @@ func (w *Workload) lastUse(s *Sim, p *plan) {
 			p.use(s, w.ledger, &p.parts[i])
 		}
 	}
+	w.keepsFooters(s, p)
 	for i, q := range w.plans {
 		if q == p {
 			w.plans = append(w.plans[:i], w.plans[i+1:]...)

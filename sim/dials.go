@@ -8,7 +8,7 @@ import "nova/core"
 // They keep every contract that core.Dials.Check knows.
 func Dials(t *Tape) core.Dials {
 	d := core.Spec()
-	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1150
+	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1050
 	d.RequestLife, d.Admission, d.Service, d.Skew = 1100, 500, 300, 150
 	d.Confirm = core.Ms(t.Between(2, 4)) * 75
 	d.OrphanGrace = 1150 + core.Ms(t.Between(0, 3))*350

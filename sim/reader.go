@@ -96,6 +96,41 @@ func (p *plan) use(s *Sim, l *Ledger, it *planned) {
 	}
 }
 
+// keepsFooters has a reader fetch the footers that a plan names as the plan runs out,
+// and use them for as long as a cached footer may be used: to the end of its contract,
+// which is the plan's time and the footer's, one after the other.
+func (w *Workload) keepsFooters(s *Sim, p *plan) {
+	last := s.now + s.Dials.FooterLife
+	for i := range p.parts {
+		it := &p.parts[i]
+		b := s.W.Bucket(it.at[0].Store)
+		if it.chunk.Count > 0 || b.Down { // a chunk of a slot is in the plan itself: that has no footer to keep
+			continue
+		}
+		if o := b.Lookup(it.at[0].Key); o != nil {
+			s.At(last-1, func() { p.useFooter(s, it, o, last) })
+		}
+	}
+}
+
+// useFooter reads by a footer that was fetched from an object as it stood then. A timer
+// may come late: beyond the last instant nothing is asked.
+func (p *plan) useFooter(s *Sim, it *planned, had *world.Object, last core.Ms) {
+	at := it.at[0]
+	b := s.W.Bucket(at.Store)
+	if s.breach != nil || s.now > last || b.Down {
+		return
+	}
+	s.Count.Laws[LawReader]++
+	o := b.Lookup(at.Key)
+	switch {
+	case o == nil:
+		s.Breach(LawReader, "a reader's footer of %s/%s, which it fetched as its plan of stream %d ran out, is good for %d ms yet, and the object does not stand", at.Store, at.Key, p.stream, last-s.now)
+	case !o.Body.Equal(&had.Body):
+		s.Breach(LawImmutable, "a reader's footer of %s/%s is of other bytes than those that stand", at.Store, at.Key)
+	}
+}
+
 // fence reports whether an object is one.
 func fence(o *world.Object) bool {
 	t, err := format.ParseTail(o.Tail(format.TrailerSize), o.Size())

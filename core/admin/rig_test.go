@@ -58,7 +58,7 @@ func (m machine) Step(t core.Turn) bool { return m(t) }
 
 func rigDials() core.Dials {
 	d := core.Spec()
-	d.ReadGrace, d.PlanTTL, d.FooterLife = 4000, 2000, 1900
+	d.ReadGrace, d.PlanTTL, d.FooterLife = 4000, 2000, 1700
 	d.RequestLife, d.Admission, d.Service, d.Skew, d.Confirm = 1800, 700, 500, 250, 300
 	d.OrphanGrace, d.ReapBucket = 2500, 250
 	d.Linger, d.AgeCap = [core.Classes]core.Ms{700, 500}, [core.Classes]core.Ms{60_000, 40_000}

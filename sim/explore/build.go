@@ -31,7 +31,7 @@ type builder struct {
 // next look but the next marker's own.
 func dials() core.Dials {
 	d := core.Spec()
-	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1150
+	d.ReadGrace, d.PlanTTL, d.FooterLife = 2400, 1200, 1050
 	d.RequestLife, d.Admission, d.Service, d.Skew = 1100, 500, 300, 150
 	d.Confirm, d.OrphanGrace = 300, 1200
 	d.Linger, d.AgeCap = [core.Classes]core.Ms{400, 300}, [core.Classes]core.Ms{1000, 1000}
