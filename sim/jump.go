@@ -2,8 +2,8 @@ package sim
 
 import "nova/core"
 
-// jump sets a process's clock while it lives: within the skew, for good; an auditor's,
-// every other time, hours or years ahead, for a while (C7).
+// jump sets a process's clock while it lives: to a time between two that others have,
+// for good; an auditor's, every other time, hours or years ahead, for a while (C7).
 func (s *Sim) jump(p *Proc) {
 	if _, audits := p.Actor.(*auditActor); audits && !p.wrong() && s.tape.Choose(2) == 1 {
 		far := [...]core.Ms{tenYears, 6 * 3_600_000}[s.tape.Choose(2)]
@@ -21,8 +21,7 @@ func (s *Sim) jump(p *Proc) {
 	if p.wrong() {
 		return // it is set right when its time has come
 	}
-	p.Skew = s.skewFrom + s.apart()
-	s.clocks.Run(p.Skew, &s.Dials)
+	p.Skew = s.clocks.Least() + core.Ms(s.tape.Choose(int(s.clocks.Spread())+1))
 	s.logf(p, "jump", "to %d ms", p.Skew)
 }
 

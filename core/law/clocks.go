@@ -23,5 +23,8 @@ func (c *Clocks) Run(ahead core.Ms, d *core.Dials) {
 	}
 }
 
+// Least is what the clock that is most behind is ahead of the true time.
+func (c *Clocks) Least() core.Ms { return c.least }
+
 // Spread is the most that two of them are apart.
 func (c *Clocks) Spread() core.Ms { return c.most - c.least }
