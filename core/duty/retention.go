@@ -103,6 +103,9 @@ func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				d.step = retentionWalk
 				continue
 			}
+			if !d.call.Sent() && d.cutoff > t.Now-d.maxAge { // the clock that took these records for old is right again
+				return core.Again
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
 				return core.Txn(core.If(d.stream), core.If(d.mark), core.Put(d.mark.Key, format.EncodeNumber(d.point)))
 			})
@@ -145,6 +148,9 @@ func (d *Retention) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			d.rest.Row, d.rest.Rev, d.step = shed, r.Rev, retentionRearm
 		case retentionRearm: // 5. The next expiry, and this marker with it.
+			if !d.call.Sent() && t.Now < due.At { // it ran early, by a clock that was ahead
+				return core.Again
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
 				return due.Resolve(core.If(d.stream), core.Put(keys.DueRetention(due.Shard, d.next(t.Now), due.Stream), format.RetentionMark{Policy: d.policy}.Encode()))
 			})
