@@ -11,28 +11,32 @@ import (
 const tenYears = core.Ms(10 * 365 * 86_400_000)
 
 // ahead runs a process whose clock, now ten years ahead, is set right just before the
-// first operation that back picks. Until then its host lets nothing out that changes
+// first operation that back picks, and wrong and right again before those that the
+// others pick in their turn. While it is wrong its host lets nothing out that changes
 // anything.
-func (p *labProc) ahead(back func(op *core.Op) bool) (wasBack bool) {
+func (p *labProc) ahead(back func(op *core.Op) bool, others ...func(op *core.Op) bool) (all bool) {
 	l := p.l
+	turns, wrong := append([]func(*core.Op) bool{back}, others...), true
 	for !p.done {
 		i := p.next(first)
 		if i < 0 {
-			return wasBack
+			break
 		}
-		op := &p.pending[i].Op
-		wrong := !wasBack
-		if wrong && back(op) {
-			l.now -= tenYears
-			wasBack = true
+		op, sentWrong := &p.pending[i].Op, wrong
+		if len(turns) > 0 && turns[0](op) {
+			if turns, wrong = turns[1:], !wrong; wrong {
+				l.now += tenYears
+			} else {
+				l.now -= tenYears
+			}
 		}
-		if wrong && op.Mutates() {
+		if sentWrong && op.Mutates() {
 			p.deliver(i, core.Reply{Outcome: core.Refused})
 			continue
 		}
 		p.answer(i)
 	}
-	return wasBack
+	return len(turns) == 0
 }
 
 // TestAReapThatAWrongClockBegan: a confirmed marker that a clock ten years ahead took for
@@ -106,4 +110,80 @@ func TestADrainDoesNotSleepForTenYears(t *testing.T) {
 	if d.d.looked > l.now {
 		t.Error("it will not look for what is dated far ahead for ten years")
 	}
+}
+
+// TestAJudgementThatAWrongClockBegan: the second look at a condemned intent deletes
+// nothing, aborts nothing and relieves nobody once the clock is right.
+func TestAJudgementThatAWrongClockBegan(t *testing.T) {
+	for what, back := range map[string]core.Kind{"tail": core.KReadTail, "listing": core.KListUploads} {
+		l := transit(t)
+		_, p := l.move()
+		p.past(core.KComplete)
+		l.now += l.dials.OrphanGrace + 1
+		orphanPass(l).run()
+		looked := l.now
+		l.now += tenYears
+		if !orphanPass(l).ahead(func(op *core.Op) bool { return op.Kind == back }) {
+			t.Fatal("the clock was never set right")
+		}
+		if l.settledObjects() != 1 || len(l.keys("due/orphan/")) != 1 {
+			t.Errorf("%s: %d objects, intents %v", what, l.settledObjects(), l.keys("due/orphan/"))
+		}
+		l.now = looked + l.dials.ReadGrace
+		orphanPass(l).run()
+		if l.settledObjects() != 0 {
+			t.Errorf("%s: its grace is over, and it stands", what)
+		}
+	}
+}
+
+// TestAFinalWalkThatAWrongClockBegan: the tombstone stays until the stream has been
+// quiet for as long as it must.
+func TestAFinalWalkThatAWrongClockBegan(t *testing.T) {
+	l, markers := teardownWorld(t)
+	l.remove(1)
+	for _, k := range markers {
+		l.resolve(k)
+	}
+	l.start(pass(keys.Teardown, runTeardown)).run()
+	from, _ := keys.DueRange(keys.Teardown, keys.ShardOfStream(1, l.dials.Shards), 0)
+	final := l.keys(from)
+	if len(final) != 1 {
+		t.Fatalf("the final walk is armed as %v", final)
+	}
+	quiet := l.now + l.dials.Quiesce
+	l.now += tenYears
+	if !l.start(pass(keys.Teardown, runTeardown)).ahead(func(op *core.Op) bool { return op.Kind == core.KGet && op.Key == keys.Stream(1) }) {
+		t.Fatal("the clock was never set right")
+	}
+	if _, ok := l.rows[keys.Stream(1)]; !ok {
+		t.Fatalf("the tombstone is gone %d ms too early", quiet-l.now)
+	}
+	l.drainTeardown(1 << 60)
+	if left := l.of(1); len(left) != 0 || l.now < quiet {
+		t.Errorf("after all, at %d of %d: %v", l.now, quiet, left)
+	}
+}
+
+// TestAPurgeThatAWrongClockBegan: the fences of a chain stay for as long as a request
+// that was sent before its cut may land, though the settler that has just swept it
+// reads its clock ten years ahead for a moment.
+func TestAPurgeThatAWrongClockBegan(t *testing.T) {
+	l := settleWorld(t)
+	l.dials.FootersAbreast = 1
+	l.now += tenYears
+	standing := 0
+	once := func(*core.Op) bool { return true }
+	swept := func(op *core.Op) bool {
+		standing = len(l.objs)
+		return op.Kind == core.KGet && op.Key == keys.ChainHead("s", 1) && l.head().State == format.ChainSwept
+	}
+	if !settlePass(l).ahead(once, swept, func(op *core.Op) bool { return op.Kind == core.KDelete }) {
+		t.Fatal("the clock was not set right, wrong and right again")
+	}
+	if h := l.head(); h.State != format.ChainSwept || len(l.objs) != standing {
+		t.Fatalf("%d ms after it was swept the chain is %v, and %d of %d objects stand", l.now-h.SweptAt, h.State, len(l.objs), standing)
+	}
+	l.drainSettle()
+	settledWell(l, "in the end")
 }

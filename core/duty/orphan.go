@@ -73,6 +73,12 @@ type judgedIntent struct {
 // at is where the object stands; only once the intent is condemned.
 func (j *judgedIntent) at() core.Obj { return core.Obj{Store: j.intent.Store, Key: j.due.Object} }
 
+// early reports whether a second look's grace is not over: a clock that was ahead
+// took it for ripe, and is right again.
+func (j *judgedIntent) early(t core.Turn, e *core.Env) bool {
+	return j.last && t.Now < j.intent.Since+e.Dials.ReadGrace
+}
+
 // read decodes the intent, and checks it against its key.
 func (d *Orphan) read(due *Due) (j judgedIntent, ok bool) {
 	j.due = *due
@@ -158,6 +164,10 @@ func (d *Orphan) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 		case orphanAbort: // … go; the listing is repeated until it is empty.
 			if !d.aborts.Run(t, len(d.uploads), e.Dials.PartWidth, func(i int, c *core.Call, t core.Turn) bool {
+				if !c.Sent() && j.early(t, e) {
+					d.kept = true
+					return true
+				}
 				r, ok := c.AwaitFunc(t, func() core.Op { return core.Abort(j.at(), d.uploads[i].Upload) })
 				d.kept = d.kept || ok && r.Outcome != core.OK
 				return ok
@@ -189,6 +199,9 @@ func (d *Orphan) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				d.step = orphanDelete
 			}
 		case orphanDelete:
+			if !d.call.Sent() && j.early(t, e) {
+				return core.Again
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op { return core.Delete(j.at()) })
 			if !ok {
 				return core.Working
@@ -199,6 +212,9 @@ func (d *Orphan) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			t.NoteOf(core.NoteOrphanReclaimed, 1, j.due.Object)
 			d.step = orphanRelieve
 		case orphanRelieve: // 7. Nothing stands that no ref names, no upload is left, and nothing in flight can land any more.
+			if !d.call.Sent() && j.early(t, e) {
+				return core.Again
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op { return j.due.Resolve() })
 			if !ok {
 				return core.Working

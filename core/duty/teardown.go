@@ -129,6 +129,9 @@ func (d *Teardown) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 			d.step = teardownFinish
 		case teardownFinish: // 3 and 4. Purge what served it live, and arm the final walk; or, final, purge the tombstone.
+			if due.Final && !d.call.Sent() && t.Now < due.At { // a clock that was ahead took it for quiet, and is right again
+				return core.Again
+			}
 			r, ok := d.call.AwaitFunc(t, func() core.Op { return d.finish(t.Now, e, due) })
 			if ok && r.Outcome == core.OK && due.Final {
 				t.Note(core.NoteTeardownFinal, 1)

@@ -206,7 +206,7 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 			}
 		case settlementSweep: // 5. Garbage, first time: what is no fence.
 			cut := s.headVal.Cut
-			if !s.sweep.step(t, e, &s.chain, cut+1, cut+uint64(s.chain.Const.Pipeline), false) {
+			if !s.sweep.step(t, e, &s.chain, cut+1, cut+uint64(s.chain.Const.Pipeline), false, 0) {
 				return core.Working
 			}
 			// A store that does not answer holds nobody up: the second time counts.
@@ -227,7 +227,7 @@ func (s *Settlement) Step(t core.Turn, e *core.Env, star string, epoch uint64, f
 			// away that now says otherwise; it fenced a pipeline from there. No slot lies a
 			// whole pipeline above the cut, so no fence lies two above it.
 			cut := s.headVal.Cut
-			if !s.sweep.step(t, e, &s.chain, cut, cut+2*uint64(s.chain.Const.Pipeline), true) {
+			if !s.sweep.step(t, e, &s.chain, cut, cut+2*uint64(s.chain.Const.Pipeline), true, s.purgeAt(e)) {
 				return core.Working
 			}
 			unsure := s.sweep.unsure
@@ -285,8 +285,10 @@ func (s *Settlement) dispatch(t core.Turn, e *core.Env, full bool) {
 // stand. CutAt was stamped when the cut was emitted: while that transaction was on
 // its way, the writer could still confirm its right, and send.
 func (s *Settlement) due(t core.Turn, e *core.Env) bool {
-	return t.Now >= s.headVal.SweptAt+e.Dials.RequestLife
+	return t.Now >= s.purgeAt(e)
 }
+
+func (s *Settlement) purgeAt(e *core.Env) core.Ms { return s.headVal.SweptAt + e.Dials.RequestLife }
 
 // ahead reports whether SweptAt was stamped by a clock that is wrong by more than
 // two honest ones can be apart: nobody waits for such a time, it is stamped anew.
