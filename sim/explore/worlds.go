@@ -90,6 +90,8 @@ func reads(id uint64) Actor {
 const (
 	tombs   = "stream/"
 	burials = "due/teardown/"
+	writers = "writer/"
+	points  = "trim/"
 	orphans = "due/orphan/"
 	births  = "sched/orphan/"
 	batches = "due/denorm/"
@@ -126,7 +128,7 @@ func reapTwo() *World {
 	b.create(1, 0)
 	e := b.settled(1, 2, 3)
 	b.reaps(1, &e, epoch)
-	return b.done(Budget{Cuts: 1, Lost: 1}, tombs, burials, objects)
+	return b.done(Budget{Cuts: 1, Lost: 1}, tombs, burials, writers, objects)
 }
 
 func reapReader() *World {
@@ -240,7 +242,7 @@ func collect() *World {
 		collector("auditor-a"), deletes(1))
 	b.create(1, 0)
 	b.collects(1)
-	return b.done(Budget{Cuts: 1}, tombs, burials, reaps, orphans, births, objects)
+	return b.done(Budget{Cuts: 1}, tombs, burials, writers, points, reaps, orphans, births, objects)
 }
 
 // collects puts an object of a stream whose first chunk is trimmed, and the marker
