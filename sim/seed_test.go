@@ -127,6 +127,7 @@ func story(t *testing.T, seed uint64) {
 	r := sim.Run(c)
 	if testing.Verbose() || r.Breach != nil {
 		fmt.Fprintln(os.Stdout, tail(log.String(), *linesFlag))
+		fmt.Printf("seed %d: a log of %d lines, sum %016x\n", seed, strings.Count(log.String(), "\n"), r.Sum)
 		fmt.Println("plan:", r.Plan)
 	}
 	if testing.Verbose() {

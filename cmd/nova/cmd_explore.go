@@ -42,6 +42,17 @@ has another number of states than it had when it was made.`,
 			if o.Strategy, err = explore.ParseStrategy(strategy); err != nil {
 				return usage(c, err)
 			}
+			if all {
+				err = misfits{}.because("it is every world", "world").check(c, "--all")
+			}
+			if walks := strategy != "exhaustive"; err == nil && walks {
+				err = misfits{}.because("a walk has no set of states", "whole", "limit").check(c, "walks")
+			} else if err == nil {
+				err = misfits{}.because("it is of walks (--strategy)", "seed", "runs", "budget").check(c, "an exhaustive search")
+			}
+			if err != nil {
+				return err
+			}
 			err = o.Do(out)
 			if errors.Is(err, explore.ErrBroken) || errors.Is(err, explore.ErrCount) {
 				fmt.Fprintln(os.Stderr, "nova:", err)
