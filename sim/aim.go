@@ -134,7 +134,6 @@ func (s *Sim) aim(e *pending) faults.Kind {
 		k := s.meets(i, e)
 		if k != faults.None && s.aims(i) {
 			e.aimed = true
-			s.Count.Faults[k]++
 			return k
 		}
 	}
@@ -191,7 +190,6 @@ func (s *Sim) passesMark(p *Proc, e *pending) bool {
 		if e.fate == nil || e.fate.Fault != faults.CutMark {
 			return false
 		}
-		s.Count.Faults[faults.CutMark]++
 		return true
 	}
 	if !s.faulty {
@@ -199,7 +197,6 @@ func (s *Sim) passesMark(p *Proc, e *pending) bool {
 	}
 	for i, at := range s.Plan.At {
 		if at.Row > 0 && noted(p, at.Row-1) && s.aims(i) {
-			s.Count.Faults[faults.CutMark]++
 			return true
 		}
 	}
@@ -245,6 +242,7 @@ func (s *Sim) tallyMarks(p *Proc) {
 // cutAtMark cuts a process after a turn that passed a mark.
 func (s *Sim) cutAtMark(p *Proc, e *pending) {
 	defer s.struck(faults.CutMark, e)()
+	s.harms(faults.CutMark)
 	s.Count.Laws[LawStrikes]++
 	s.logFault(faults.CutMark, e)
 	s.tally(faults.CutMark, e)

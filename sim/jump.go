@@ -1,6 +1,9 @@
 package sim
 
-import "nova/core"
+import (
+	"nova/core"
+	"nova/faults"
+)
 
 // jump sets a process's clock while it lives: to a time between two that others have,
 // for good; an auditor's, every other time, hours or years ahead, for a while (C7).
@@ -10,6 +13,7 @@ func (s *Sim) jump(p *Proc) {
 		long := 1 + s.within(int(s.Dials.ReadGrace))
 		s.logf(p, "jump", "%d ms ahead, for %d ms", far, long)
 		p.Skew += far
+		s.harms(faults.Jump)
 		s.After(long, func() {
 			p.Skew -= far
 			if !p.ended {
@@ -21,7 +25,10 @@ func (s *Sim) jump(p *Proc) {
 	if p.wrong() {
 		return // it is set right when its time has come
 	}
-	p.Skew = s.clocks.Least() + core.Ms(s.tape.Choose(int(s.clocks.Spread())+1))
+	was := p.Skew
+	if p.Skew = s.clocks.Least() + core.Ms(s.tape.Choose(int(s.clocks.Spread())+1)); p.Skew != was {
+		s.harms(faults.Jump)
+	}
 	s.logf(p, "jump", "to %d ms", p.Skew)
 }
 

@@ -359,16 +359,17 @@ func (s *Sim) skewed(p *Proc) (off core.Ms, yes bool) {
 	if s.script != nil {
 		if l := s.script.starts[p.id]; l != nil && l.Skews {
 			off, yes = l.Skew, true
-			k := faults.Skew
-			if off == tenYears {
-				k = faults.Ahead
-			}
-			s.Count.Faults[k]++
 		}
 	} else if p.dates() && s.strikes(faults.Ahead) {
 		off, yes = tenYears, true
 	} else if s.strikes(faults.Skew) {
 		off, yes = s.skewFrom+s.apart(), true
+	}
+	switch {
+	case off == tenYears:
+		s.harms(faults.Ahead)
+	case off != 0:
+		s.harms(faults.Skew)
 	}
 	if yes && s.rec != nil {
 		p.line.Skews, p.line.Skew = true, off

@@ -194,9 +194,6 @@ func (sc *script) strike(s *Sim, e *pending) faults.Kind {
 	if k == faults.CutMark {
 		return faults.None // it comes after the reply
 	}
-	if k != faults.None {
-		s.Count.Faults[k]++
-	}
 	return k
 }
 

@@ -20,8 +20,8 @@ type Count struct {
 	Ops      [core.Kinds]int64
 	Outcomes [core.Kinds][core.Outcomes]int64
 	Notes    [core.NoteKinds]int64
-	Faults   [faults.Kinds]int64
-	Laws     [numLaws]int64 // evaluations, of each law
+	Faults   [faults.Kinds]int64 // that changed something
+	Laws     [numLaws]int64      // evaluations, of each law
 	Clients  [requests]int64
 	Duties   [keys.Queues]int64 // markers that each duty worked on
 	Points   []Cuts             // of each boundary of the source

@@ -266,11 +266,18 @@ func (s *Sim) admitted(e *pending) core.Ms {
 func (s *Sim) apply(e *pending, admitted core.Ms) core.Reply {
 	p, op := e.p, &e.op
 	if s.metaDown && op.IsMeta() {
+		s.harms(faults.MetaDown)
 		return core.Reply{Outcome: core.Unknown}
+	}
+	if b := s.W.Bucket(op.Store); op.IsStore() && b != nil && b.Down {
+		s.harms(faults.StoreDown)
 	}
 	r := s.W.Apply(op, world.When{Now: s.now, Admitted: admitted, Session: e.lease})
 	if s.W.Contract != nil {
 		s.Breach(LawContract, "%s: %v", p.Name, s.W.Contract)
+	}
+	if r.Outcome == core.NoSpace {
+		s.harms(faults.NoSpace)
 	}
 	if op.Kind == core.KFetch {
 		s.fetched(p, op, &r)

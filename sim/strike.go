@@ -25,11 +25,7 @@ func (s *Sim) strikes(k faults.Kind) bool {
 	if !s.faulty || !s.Plan.Has(k) {
 		return false
 	}
-	if !s.tape.Chance(int(s.Plan.Rate[k]), faults.Million) {
-		return false
-	}
-	s.Count.Faults[k]++
-	return true
+	return s.tape.Chance(int(s.Plan.Rate[k]), faults.Million)
 }
 
 // strike draws what strikes as an effect is about to land: with one draw for all
@@ -68,7 +64,6 @@ func (s *Sim) strike(e *pending) faults.Kind {
 	}
 	for _, k := range kinds {
 		if x -= int(s.Plan.Rate[k]); x < 0 {
-			s.Count.Faults[k]++
 			return k
 		}
 	}
@@ -94,15 +89,39 @@ func (s *Sim) flake(e *pending) faults.Kind {
 	if e.op.Mutates() {
 		n = 4
 	}
-	k := kinds[s.tape.Choose(n)]
-	s.Count.Faults[k]++
-	return k
+	return kinds[s.tape.Choose(n)]
+}
+
+// harms counts a fault where it changes something: the world, an answer, or when
+// something happens. One that was drawn where there was nothing to harm has not
+// struck (law 9).
+func (s *Sim) harms(k faults.Kind) { s.Count.Faults[k]++ }
+
+// harmsAtOnce reports whether a kind that strikes an effect harms by that alone:
+// windows harm what meets them, a jump if it sets the clock.
+func (s *Sim) harmsAtOnce(k faults.Kind, e *pending) bool {
+	switch k {
+	case faults.Pause:
+		return !e.p.paused
+	case faults.LeaseLost:
+		return e.p.session != ""
+	case faults.Late:
+		return s.left(&e.op, s.now) >= 1
+	case faults.Slow:
+		return s.left(&e.op, e.sentAt) >= 1
+	case faults.Jump, faults.StoreDown, faults.StoreSlow, faults.MetaDown, faults.NoSpace:
+		return false
+	}
+	return true
 }
 
 // hit is what a kind of fault does.
 func (s *Sim) hit(k faults.Kind, e *pending) {
 	defer s.struck(k, e)()
 	s.Count.Laws[LawStrikes]++
+	if s.harmsAtOnce(k, e) {
+		s.harms(k)
+	}
 	s.logFault(k, e)
 	s.tally(k, e)
 	switch k {
@@ -272,10 +291,12 @@ func (s *Sim) restart(p *Proc) {
 // drawRestart is after how long it is; -1: never.
 func (s *Sim) drawRestart() core.Ms {
 	if s.strikes(faults.RestartNever) {
+		s.harms(faults.RestartNever)
 		return -1
 	}
 	wait := core.Ms(s.tape.Choose(20))
 	if s.strikes(faults.RestartLater) {
+		s.harms(faults.RestartLater)
 		wait = core.Ms(s.tape.Choose(int(2 * s.Dials.RequestLife)))
 	}
 	return wait
@@ -378,9 +399,11 @@ func (s *Sim) resume(p *Proc) {
 // delay is how long an effect takes beyond the ordinary.
 func (s *Sim) delay(e *pending) core.Ms {
 	if s.slow != "" && e.op.IsStore() && e.op.Store == s.slow {
+		s.harms(faults.StoreSlow)
 		return core.Ms(s.tape.Choose(int(s.Dials.Service)))
 	}
 	if s.strikes(faults.Slow) {
+		s.harms(faults.Slow)
 		most := s.Dials.RequestLife
 		if e.op.Kind == core.KFetch { // a reader gives up what takes longer
 			most = s.Dials.Service
