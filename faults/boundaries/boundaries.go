@@ -29,12 +29,15 @@ func Text(list []Boundary) string {
 
 // All is the boundaries of the machines that this program was built with, in the
 // order of their names. It panics if its own source cannot be read: it was built.
-var All = sync.OnceValue(func() []Boundary {
-	list, err := Read(nova.Source)
-	if err != nil {
+var All = sync.OnceValue(func() []Boundary { return built().list })
+
+// built is what the source of this program says.
+var built = sync.OnceValue(func() (b struct{ list, variants []Boundary }) {
+	var err error
+	if b.list, b.variants, err = read(nova.Source); err != nil {
 		panic(err)
 	}
-	return list
+	return b
 })
 
 // Point is a crash point: a boundary, of a process that is for something. One
@@ -74,9 +77,13 @@ var pointOf = sync.OnceValue(func() map[Point]int {
 	return m
 })
 
-// byPlace finds a boundary by package and file and line: "duty/era.go:66".
+// byPlace finds a boundary by package and file and line: "duty/era.go:66". A place of
+// a variant is the boundary that it stands for; -1: there is none.
 var byPlace = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
+	for _, v := range built().variants {
+		m[place(v.File, v.Line)] = Index(v.Name)
+	}
 	for i, b := range All() {
 		m[place(b.File, b.Line)] = i
 	}

@@ -38,12 +38,22 @@ var ErrSource = errors.New("boundaries of the source")
 // Read lists the places of every package below core of a source tree, in the
 // order of their names. It refuses a place whose operation it cannot tell, and two
 // on one line: a run could not tell them apart.
+//
+// Planted bugs that are built side by side have functions besides those that they
+// change (see variant): their places are no boundaries of their own, so that what a
+// seed draws does not depend on which bugs are asleep in a build.
 func Read(tree fs.FS) ([]Boundary, error) {
+	list, _, err := read(tree)
+	return list, err
+}
+
+// read is Read; and the places of variants, each with the name that it goes by.
+func read(tree fs.FS) (list, variants []Boundary, err error) {
 	r := reader{set: token.NewFileSet(), makers: map[string][]maker{},
 		machines: machines{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]string{}}}
 	files, err := fs.Glob(tree, "core/*/*.go")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -51,31 +61,45 @@ func Read(tree fs.FS) ([]Boundary, error) {
 		}
 		text, err := fs.ReadFile(tree, name)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSource, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
 		f, err := parser.ParseFile(r.set, name, text, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSource, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
 		r.files = append(r.files, f)
 		r.learn(f)
 		r.machines.learn(f)
 	}
+	others := r
 	for _, f := range r.files {
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				r.function(f.Name.Name, fn)
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			if name, ok := variant(fn.Name.Name); ok {
+				others.function(f.Name.Name, receiver(fn)+name, fn)
+			} else {
+				r.function(f.Name.Name, receiver(fn)+fn.Name.Name, fn)
 			}
 		}
 	}
 	if len(r.found) == 0 {
-		return nil, fmt.Errorf("%w: none in %d files", ErrSource, len(r.files))
+		return nil, nil, fmt.Errorf("%w: none in %d files", ErrSource, len(r.files))
 	}
 	if err := r.finish(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.machines.roots(r.found)
-	return r.found, nil
+	return r.found, others.found, nil
+}
+
+// variant is the name of the function that another stands beside, as a planted bug
+// makes it: "Step" of "Step__12".
+func variant(name string) (of string, ok bool) {
+	of, number, ok := strings.Cut(name, "__")
+	return of, ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // reader is one reading of a tree.
@@ -102,6 +126,9 @@ func (r *reader) learn(f *ast.File) {
 		if !ok || fn.Body == nil || fn.Type.Results == nil || len(fn.Type.Results.List) != 1 {
 			continue
 		}
+		if _, is := variant(fn.Name.Name); is {
+			continue
+		}
 		if isOp(fn.Type.Results.List[0].Type) {
 			r.makers[fn.Name.Name] = append(r.makers[fn.Name.Name], maker{f.Name.Name, fn})
 		}
@@ -120,8 +147,8 @@ func isCore(x ast.Expr) bool {
 
 // function finds the places of one function, with the innermost case that each
 // stands in.
-func (r *reader) function(pkg string, fn *ast.FuncDecl) {
-	name := pkg + "." + receiver(fn) + fn.Name.Name
+func (r *reader) function(pkg, name string, fn *ast.FuncDecl) {
+	name = pkg + "." + name
 	var walk func(n ast.Node, in string)
 	walk = func(n ast.Node, in string) {
 		ast.Inspect(n, func(m ast.Node) bool {
