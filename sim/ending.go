@@ -76,11 +76,20 @@ func (w *Workload) Drained(s *Sim) string {
 	if parked(s) && (w.unparker == nil || s.Running(w.unparker) == nil) {
 		w.unpark(s)
 	}
+	auditors := 0
 	for _, p := range s.procs {
-		_, auditor := p.Actor.(*auditActor)
+		audit, auditor := p.Actor.(*auditActor)
 		if a, star := p.Actor.(*starActor); !auditor && !(star && a.stays) {
 			return p.Name + " still runs"
 		}
+		if auditor && !audit.blind {
+			auditors++
+		}
+	}
+	// One whose session ended as the faults did, or whose clock was wrong then, has yet
+	// to say that it is there.
+	if n := registered(s); n < auditors {
+		return fmt.Sprintf("%d of %d auditors are registered", n, auditors)
 	}
 	// A cheap look first: the whole judgement reads every row.
 	left := ""
@@ -98,6 +107,13 @@ func (w *Workload) Drained(s *Sim) string {
 		return bad[0].String()
 	}
 	return w.unsettled(s)
+}
+
+// registered is how many auditors have their row.
+func registered(s *Sim) (n int) {
+	from, end := keys.AuditorsRange()
+	s.W.Meta.Range(from, end, func(core.Row) bool { n++; return true })
+	return n
 }
 
 // unsettled names a chain that is not settled and trimmed, or a stream that has
