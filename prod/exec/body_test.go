@@ -316,7 +316,9 @@ func TestBudgetSettlesNearWhatTheStoreTakes(t *testing.T) {
 		}
 	}
 	t.Logf("%d served, %d refused in %s, rate %.0f/s", served.Load(), refused.Load(), took, f.o.Requests.Rate())
-	if took > 12*time.Second || refused.Load() > 300 {
+	// How many are refused until it has settled depends on how the machine is loaded;
+	// one that does not settle is refused tens of thousands of times.
+	if took > 30*time.Second || refused.Load() > 1200 {
 		t.Errorf("%d refused, %s", refused.Load(), took)
 	}
 }
