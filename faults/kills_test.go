@@ -34,11 +34,7 @@ func TestPlantedAreKilled(t *testing.T) {
 		t.Fatalf("%d bugs are not in faults/kills.txt, or are planted no more: run go test ./faults -run TestPlantedAreKilled -rewrite: %v", len(stale), stale)
 	}
 	scratch := t.TempDir()
-	asIs, err := newSound(t.Context(), root, scratch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	builds, err := NewBuilds(t.Context(), root, scratch, bugs)
+	asIs, builds, err := buildAll(t.Context(), root, scratch, bugs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ type Result struct {
 // ErrMutants is wrapped by the error of Mutants when a bug was not killed.
 var ErrMutants = errors.New("planted bugs are alive")
 
-// Mutants builds the simulator once with each planted bug, runs it on each range of
+// Mutants runs the simulator with each planted bug on each range of
 // seeds until a law breaks or the seeds are through, and prints the table of what
 // became of each. It fails unless every one was killed on every range, and by its
 // own law where it names one.
@@ -82,11 +82,7 @@ func Mutants(ctx context.Context, o MutantsOptions, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	s, err := newSound(ctx, root, scratch)
-	if err != nil {
-		return err
-	}
-	builds, err := NewBuilds(ctx, root, scratch, bugs)
+	s, builds, err := buildAll(ctx, root, scratch, bugs)
 	if err != nil {
 		return err
 	}
@@ -210,6 +206,16 @@ type sound struct {
 func newSound(ctx context.Context, root, scratch string) (*sound, error) {
 	s := &sound{root: root, binary: filepath.Join(scratch, "novasim"), laws: map[string][]broken{}}
 	return s, goBuild(ctx, root, "-ldflags", "-s -w", "-o", s.binary, "./"+Simulator)
+}
+
+// buildAll builds the program as it is, and with the bugs.
+func buildAll(ctx context.Context, root, scratch string, bugs []Planted) (*sound, *Builds, error) {
+	s, err := newSound(ctx, root, scratch)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := NewBuilds(ctx, root, scratch, bugs)
+	return s, b, err
 }
 
 // breaks reports whether the seed breaks the same law without the bug.

@@ -63,11 +63,7 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	asIs, err := newSound(ctx, root, scratch)
-	if err != nil {
-		return err
-	}
-	builds, err := NewBuilds(ctx, root, scratch, bugs)
+	asIs, builds, err := buildAll(ctx, root, scratch, bugs)
 	if err != nil {
 		return err
 	}
