@@ -187,3 +187,22 @@ func TestAPurgeThatAWrongClockBegan(t *testing.T) {
 	l.drainSettle()
 	settledWell(l, "in the end")
 }
+
+// TestARetentionThatAWrongClockBegan: no record goes that is old by the wrong clock
+// only, and a pass that ran early does not date the next.
+func TestARetentionThatAWrongClockBegan(t *testing.T) {
+	for what, l := range map[string]*lab{"rows": retentionWorld(t), "none": newLab(t)} {
+		if what == "none" {
+			l.create(1, testAge)
+		}
+		due := keys.DueRetention(keys.ShardOfStream(1, l.dials.Shards), l.now+testAge/2, 1)
+		l.put(due, format.RetentionMark{}.Encode())
+		l.now += tenYears
+		if !l.retention().ahead(func(op *core.Op) bool { return op.Kind == core.KGet && op.Key == keys.Trim(1) }) {
+			t.Fatalf("%s: the clock was never set right", what)
+		}
+		if ks := l.keys("due/retention"); l.mark(1) != 0 || len(ks) != 1 || ks[0] < due {
+			t.Errorf("%s: the watermark is %d, the markers are %v, want none before %s", what, l.mark(1), ks, due)
+		}
+	}
+}
