@@ -17,18 +17,26 @@ type Aim struct {
 	Sided bool
 	Side  Side // Sided: on this side; otherwise on each in turn
 	Kind  Kind // of Aimable: that strikes there, instead of a cut; None: it is cut
+	Every bool // of a Kind: each time, and not only the first, the second, the fourth, the eighth …
 }
 
 // Aimable are the kinds that a run can be told to strike with at a boundary, beside
 // the cuts: what happens between two steps that follow each other at once needs a
-// process that stands still, or an effect that is on its way for long, there.
-var Aimable = [...]Kind{Pause, Slow, Late, LostReply, Refusal}
+// process that stands still, or an effect that is on its way for long, there, or a
+// clock that is wrong there and right again a moment later. A seed's own plan draws
+// from the first drawnKinds of them.
+var Aimable = [...]Kind{Pause, Slow, Late, LostReply, Refusal, Jump}
+
+const drawnKinds = 5
+
+// everyWord begins the kind of an aim that strikes each time.
+const everyWord = "every-"
 
 // ParseAim reads an aim: the name of a row, or of a boundary, perhaps of one kind
 // of process, and perhaps on one side: "put-before-commit",
 // "duty.ReapCheck.Step/reapDelete:delete=silent",
 // "protocol.Walk.Step/walkKill:txn@teardown"; or a kind of Aimable in its place:
-// "protocol.Walk.Step/walkKill:txn@retention=pause".
+// "protocol.Walk.Step/walkKill:txn@retention=pause", or "=every-pause".
 func ParseAim(s string) (a Aim, err error) {
 	if s == "" {
 		return a, nil
@@ -41,8 +49,8 @@ func ParseAim(s string) (a Aim, err error) {
 	a.Point, a.Root = boundaries.Index(name)+1, root
 	if i := slices.Index(sideNames[:], side); sided && i >= 0 {
 		a.Sided, a.Side, sided = true, Side(i), false
-	} else if k, ok := kindOf(side); sided && ok && slices.Contains(Aimable[:], k) {
-		a.Kind, sided = k, false
+	} else if k, ok := kindOf(strings.TrimPrefix(side, everyWord)); sided && ok && slices.Contains(Aimable[:], k) {
+		a.Kind, a.Every, sided = k, strings.HasPrefix(side, everyWord), false
 	}
 	switch {
 	case a.Point == 0:
@@ -71,6 +79,8 @@ func (a Aim) String() string {
 		s += "@" + a.Root
 	}
 	switch {
+	case a.Every:
+		s += "=" + everyWord + a.Kind.String()
 	case a.Kind != None:
 		s += "=" + a.Kind.String()
 	case a.Sided:

@@ -21,7 +21,7 @@ const Million = 1_000_000
 // CutMark, a turn that notes something.
 //
 // At says where to cut, or to strike, besides: at each place the first, the second,
-// the fourth, the eighth … time that the run comes by.
+// the fourth, the eighth … time that the run comes by, or each time.
 //
 // The zero Plan is a run without faults.
 type Plan struct {
@@ -64,7 +64,7 @@ func Draw(seed uint64) (p Plan) {
 	if r.IntN(4) == 0 {
 		p.At[0] = AimAt(r.IntN(len(boundaries.Points())), Side(r.IntN(Sides)))
 		if r.IntN(2) == 0 {
-			p.At[0].Sided, p.At[0].Side, p.At[0].Kind = false, Before, Aimable[r.IntN(len(Aimable))]
+			p.At[0].Sided, p.At[0].Side, p.At[0].Kind = false, Before, Aimable[r.IntN(drawnKinds)]
 		}
 	}
 	return p

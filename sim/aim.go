@@ -115,11 +115,11 @@ func (a *auditActor) root(slot core.Slot) string {
 var blindSlots = [...]keys.Queue{keys.Settle, keys.Teardown, keys.Retention, keys.Reap, keys.TrimCheck, keys.Orphan, keys.Denorm, keys.GC}
 
 // aims reports whether the run, which comes by a place where it was told to cut,
-// does so: the first, the second, the fourth, the eighth … time.
+// does so: the first, the second, the fourth, the eighth … time, or each.
 func (s *Sim) aims(place int) bool {
 	s.passes[place]++
 	n := s.passes[place]
-	return n&(n-1) == 0
+	return n&(n-1) == 0 || s.Plan.At[place].Every
 }
 
 // aim is what an effect meets because the run was told to cut, or to strike, there. It

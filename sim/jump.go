@@ -7,10 +7,16 @@ import (
 
 // jump sets a process's clock while it lives: to a time between two that others have,
 // for good; an auditor's, every other time, hours or years ahead, for a while (C7).
-func (s *Sim) jump(p *Proc) {
+// One that a run was told to make is over a moment later: what is decided in between
+// goes out by a right clock.
+func (s *Sim) jump(p *Proc, aimed bool) {
 	if _, audits := p.Actor.(*auditActor); audits && !p.wrong() && s.tape.Choose(2) == 1 {
 		far := [...]core.Ms{tenYears, 6 * 3_600_000}[s.tape.Choose(2)]
-		long := 1 + s.within(int(s.Dials.ReadGrace))
+		most := s.Dials.ReadGrace
+		if aimed {
+			most = moment
+		}
+		long := 1 + s.within(int(most))
 		s.logf(p, "jump", "%d ms ahead, for %d ms", far, long)
 		p.Skew += far
 		s.harms(faults.Jump)
@@ -31,6 +37,10 @@ func (s *Sim) jump(p *Proc) {
 	}
 	s.logf(p, "jump", "to %d ms", p.Skew)
 }
+
+// moment is for how long a clock is wrong at most, in ms, that a run was told to set
+// wrong: a few effects.
+const moment = 12
 
 // wrong reports whether the process's clock is off by more than clocks may be.
 func (p *Proc) wrong() bool { return max(p.Skew, -p.Skew) > p.Sim.Dials.Skew }

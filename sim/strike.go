@@ -169,7 +169,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 			s.changed(nil)
 		}
 	case faults.Jump:
-		s.jump(e.p)
+		s.jump(e.p, e.aimed)
 	default:
 		s.window(k, e)
 	}
@@ -378,7 +378,8 @@ func (s *Sim) detain(e *pending, left int) {
 // transaction, or a delete, may take as long as any request may.
 func (s *Sim) left(op *core.Op, from core.Ms) int {
 	if op.IsStore() && op.Until > 0 {
-		return int(op.Until + s.Dials.Service - s.now)
+		// One that a wrong clock has dated is given up by its host's timer all the same.
+		return int(min(op.Until+s.Dials.Service, from+s.Dials.RequestLife+s.Dials.Skew) - s.now)
 	}
 	return int(from + s.Dials.RequestLife - s.now)
 }

@@ -28,7 +28,7 @@ type simFlags struct {
 
 func (s *simFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.plan, "plan", "", "the fault plan, instead of the seed's own")
-	f.StringVar(&s.at, "at", "", `cut there besides: a row of the crash table ("put-before-commit"), or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent, or with what strikes there instead of a cut: =pause, =slow, =late, =lost-reply or =refusal`)
+	f.StringVar(&s.at, "at", "", `cut there besides: a row of the crash table ("put-before-commit"), or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent, or with what strikes there instead of a cut: =pause, =slow, =late, =lost-reply, =refusal or =jump (=every-pause: each time, not only the first, the second, the fourth, the eighth …)`)
 	f.IntVar(&s.effects, "effects", 0, "effects of a run before its faults stop (0: drawn)")
 	f.BoolVar(&s.instant, "instant", false, "end a run where its faults would stop: only what breaks at once is looked for")
 }

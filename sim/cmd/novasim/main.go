@@ -194,7 +194,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	fs.SetOutput(errs)
 	seeds := fs.String("seeds", "0..100", "the seeds to run, from A up to, not including, B")
 	plan := fs.String("plan", "", "the fault plan, instead of each seed's own; commas or blanks between the kinds")
-	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with =before, =after or =silent")
+	at := fs.String("at", "", "cut there besides: a row of the crash table, or a boundary of faults/boundaries/list.txt, perhaps with @ and one of its processes, and with a side, or with what strikes there (see nova sim run)")
 	fs.IntVar(&o.effects, "effects", 0, "effects of a run before its faults stop (0: the default)")
 	fs.BoolVar(&o.cover, "cover", false, "report what the runs reached, and fail where they missed something")
 	fs.StringVar(&o.record, "record", "", "write the record of every run that breaks a law into this folder")
