@@ -95,6 +95,19 @@ func AimAt(point int, side Side) Aim {
 	return Aim{Point: p.Boundary + 1, Root: p.Root, Sided: true, Side: side}
 }
 
+// AimOf is the aim at a crash point with a kind that struck there; false: a run cannot
+// be told to strike so.
+func AimOf(point int, k Kind) (Aim, bool) {
+	if k == CutMark {
+		k = CutAfter
+	}
+	if side, ok := SideOf(k); ok {
+		return AimAt(point, side), true
+	}
+	p := boundaries.Points()[point]
+	return Aim{Point: p.Boundary + 1, Root: p.Root, Kind: k}, slices.Contains(Aimable[:], k)
+}
+
 func rowNames() []string {
 	names := make([]string, Rows)
 	for i := range Table {

@@ -216,8 +216,13 @@ func noted(p *Proc, row int) bool {
 }
 
 // tally counts a cut at the crash point where it came, and at the rows of the crash
-// table that stand there.
+// table that stand there; and notes how a run is told to strike so.
 func (s *Sim) tally(k faults.Kind, e *pending) {
+	if e.site >= 0 {
+		if a, ok := faults.AimOf(e.site, k); ok && !slices.Contains(s.struckAt, a) {
+			s.struckAt = append(s.struckAt, a)
+		}
+	}
 	side, ok := faults.SideOf(k)
 	if !ok || e.site < 0 {
 		return

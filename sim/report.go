@@ -67,6 +67,7 @@ type Report struct {
 	Virtual core.Ms // how long the run was, in its own time
 	Calm    core.Ms // true time at which the faults stopped; 0: they never did
 	Choices []uint32
+	Struck  []faults.Aim // with Config.Cover: how a run is told to strike as this one was struck; each once, in order
 
 	Record *Record // of the run, if it was asked for
 	Fit    *Fit    // of a replay by identity: how far the record still fits
@@ -76,7 +77,7 @@ type Report struct {
 
 func (s *Sim) report() *Report {
 	s.Count.Runs = 1
-	r := &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Calm: s.calmAt, Choices: s.tape.Played(), given: s.given}
+	r := &Report{Seed: s.Seed, Plan: s.Plan, Breach: s.breach, Count: s.Count, Lines: s.lines, Sum: s.sum, Virtual: s.now - Epoch, Calm: s.calmAt, Choices: s.tape.Played(), Struck: s.struckAt, given: s.given}
 	if s.rec != nil {
 		r.Record = s.rec.end(s)
 	}

@@ -73,8 +73,9 @@ type Sim struct {
 	busy     int    // of a hundred steps, how many are a client's
 	budget   int    // effects that one process may have in flight
 	skewFrom core.Ms
-	faulty   bool    // faults strike
-	calmAt   core.Ms // when they stopped; 0: they have not
+	faulty   bool         // faults strike
+	struckAt []faults.Aim // how a run is told to strike as this one was struck, in order
+	calmAt   core.Ms      // when they stopped; 0: they have not
 	clocks   law.Clocks
 	windows  map[string]core.Ms // that are open: until when; never ranged over
 	lands    *pending           // the effect that lands now

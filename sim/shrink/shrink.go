@@ -76,25 +76,38 @@ func Shrink(rec *sim.Record, o Options) (*sim.Record, *sim.Report, int, error) {
 		o.Runs = 20_000
 	}
 	s := &search{o: o, until: time.Now().Add(o.Budget), rng: rand.New(rand.NewPCG(rec.Seed, 0))}
+	end := s.until
+	s.aims = struck(rec, o.Scene)
 	from := rec
 	if len(rec.Lines) > long {
 		from = s.shorter(rec)
 	}
+	s.until = time.Now().Add(time.Until(end) / 3)
 	small, report, err := s.less(from)
 	// What does not become short may have begun with an unlucky run: another seed's may.
-	for err == nil && !s.over() && Counts(small).events() > enough {
+	for err == nil && Counts(small).events() > enough && time.Until(end) > o.Budget/6 && s.runs < o.Runs {
+		s.until = end
 		from := s.shorter(rec)
 		if from == rec {
 			continue
 		}
+		s.until = time.Now().Add(time.Until(end) / 3)
 		if x, r, err := s.less(from); err == nil && Counts(x).events() < Counts(small).events() {
 			small, report = x, r
 		}
+	}
+	if s.until = end; err == nil && Counts(small).events() > enough && !s.over() {
+		small, report, err = s.less(small)
 	}
 	if err != nil {
 		return nil, report, s.runs, err
 	}
 	return small, report, s.runs, nil
+}
+
+// struck is how a run is told to strike as a record's was struck.
+func struck(rec *sim.Record, scene func(*sim.Sim)) []faults.Aim {
+	return sim.Guarded(sim.Config{Script: rec, Scene: scene, Cover: true, Instant: !calms(rec)}).Struck
 }
 
 // enough is how few events need no further search.
@@ -149,14 +162,14 @@ func (s *search) less(rec *sim.Record) (*sim.Record, *sim.Report, error) {
 // too much for it to be taken apart.
 const long = 2000
 
-// shorter draws other runs, with fewer kinds of fault that strike more often, and
-// returns the record of the shortest that breaks the same law in the same words; it
-// takes a quarter of the budget at most.
+// shorter draws other runs, with fewer kinds of fault that strike more often, or that
+// are told to strike where the record's strike, and returns the record of the shortest
+// that breaks the same law in the same words; it takes a quarter of the budget at most.
 func (s *search) shorter(rec *sim.Record) *sim.Record {
 	until, kind, rng := time.Now().Add(s.o.Budget/4), Kind(rec.Breach), s.rng
 	best, plan, lines := sim.Config{}, rec.Plan, 0
 	for most := 4000; !s.over() && time.Now().Before(until) && most > 100; {
-		p := fewer(plan, rng)
+		p := s.aimed(fewer(plan, rng))
 		c := sim.Config{Seed: rng.Uint64() >> 32, Plan: &p, Effects: 50 + rng.IntN(most), Scene: s.o.Scene, Instant: rec.Breach.Law != sim.LawDrains}
 		s.runs++
 		x := sim.Guarded(c)
@@ -194,6 +207,26 @@ func fewer(p faults.Plan, rng *rand.Rand) faults.Plan {
 	return p
 }
 
+// aimed is a plan that is told, two times in three, to strike where the record's run was
+// struck, the later the likelier; half of those strike nowhere else.
+func (s *search) aimed(p faults.Plan) faults.Plan {
+	if len(s.aims) == 0 || s.rng.IntN(3) == 0 {
+		return p
+	}
+	if s.rng.IntN(2) == 0 {
+		p.Rate = faults.Plan{}.Rate
+	}
+	p.At = faults.Plan{}.At
+	for i := range 1 + s.rng.IntN(len(p.At)) {
+		back := s.rng.IntN(1 + s.rng.IntN(len(s.aims)))
+		a := s.aims[len(s.aims)-1-back]
+		if a.Every = a.Kind != faults.None && s.rng.IntN(4) == 0; i == 0 || a != p.At[0] {
+			p.CutAt(a)
+		}
+	}
+	return p
+}
+
 // haste is by how much less is waited for work to drain while the search goes on: a
 // run that waits for all of it costs a hundred of those that break another law. What
 // the search has come to at the end of each pass is made sure of.
@@ -202,7 +235,8 @@ const haste = 6
 type search struct {
 	o       Options
 	until   time.Time
-	rng     *rand.Rand // of other runs
+	rng     *rand.Rand   // of other runs
+	aims    []faults.Aim // how a run is told to strike as the record's was struck
 	runs    int
 	effects int
 	best    *sim.Record
