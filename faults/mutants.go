@@ -62,7 +62,7 @@ type Result struct {
 	Effects int    // Killed: after how many of that seed's run
 	Passed  uint64 // how often the bug was reached
 	Why     string
-	Took    time.Duration
+	Took    time.Duration // of the processor, without the build
 }
 
 // ErrMutants is wrapped by the error of Mutants when a bug was not killed.
@@ -166,14 +166,13 @@ func (o *MutantsOptions) run(ctx context.Context, builds *Builds, i int, s *soun
 // hunt runs the simulator with a bug on one range. A seed that breaks the same law without
 // the bug says nothing about it: the search goes on behind it.
 func (o *MutantsOptions) hunt(ctx context.Context, a Awake, r *Result, s *sound) {
-	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	defer func() { r.Took = time.Since(began) }()
 	to := r.From + uint64(o.Seeds)
 	for from := r.From; from < to; from = r.Seed + 1 {
 		run := runSimulator(a.Command(ctx, s.root, r.Bug.args(from, to)...))
 		run.passed += r.Passed
+		r.Took += run.cpu
 		if ctx.Err() != nil {
 			run.err = ctx.Err()
 		}
@@ -245,6 +244,7 @@ type simulated struct {
 	marked bool // it printed how often the mark was passed
 	why    string
 	err    error
+	cpu    time.Duration // of the processor
 }
 
 // broken is one seed that broke a law.
@@ -261,6 +261,9 @@ func runSimulator(cmd *exec.Cmd) (s simulated) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	s.err = cmd.Run()
+	if p := cmd.ProcessState; p != nil {
+		s.cpu = p.UserTime() + p.SystemTime()
+	}
 	for in := bufio.NewScanner(strings.NewReader(stdout.String())); in.Scan(); {
 		rest, ok := strings.CutPrefix(in.Text(), "broken: ")
 		if !ok {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 )
@@ -27,11 +28,11 @@ type StrategiesOptions struct {
 
 // Hunt is what became of one planted bug under one strategy.
 type Hunt struct {
-	Tries int      // repetitions
-	Kills int      // that ended with the bug's own law
-	Other int      // that ended with another law
-	Runs  []uint64 // seeds, walks or states until the end of each
-	Took  []time.Duration
+	Tries int             // repetitions
+	Kills int             // that ended with the bug's own law
+	Other int             // that ended with another law
+	Runs  []uint64        // seeds, walks or states until the end of each
+	Took  []time.Duration // of the processor, each
 }
 
 // Strategies plants each bug, looks for it with each strategy several times (by
@@ -69,17 +70,21 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "bug\t%s\n", strings.Join(o.Strategies, "\t"))
+	ctx, cancel := context.WithCancel(ctx)
+	found, wait := o.abreast(ctx, builds, asIs)
+	defer wait()
+	defer cancel()
 	alive := 0
 	for i := range bugs {
-		hunts, err := o.strategies(ctx, builds, i, asIs)
-		if err != nil {
-			return fmt.Errorf("hunt %s: %w", bugs[i].Name, err)
+		h := <-found[i]
+		if h.err != nil {
+			return fmt.Errorf("hunt %s: %w", bugs[i].Name, h.err)
 		}
-		cells := make([]string, len(hunts))
-		for k := range hunts {
-			cells[k] = hunts[k].String()
+		cells := make([]string, len(h.hunts))
+		for k := range h.hunts {
+			cells[k] = h.hunts[k].String()
 		}
-		if !o.killed(hunts) {
+		if !o.killed(h.hunts) {
 			alive++
 		}
 		fmt.Fprintf(w, "%s\t%s\n", bugs[i].Name, strings.Join(cells, "\t"))
@@ -87,11 +92,39 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\nk/n: killed in k of n repetitions; then the mean number of seeds (whole clusters), walks or states (small worlds) until then, with its 95 %% interval; then the median time.\n")
+	fmt.Fprintf(out, "\nk/n: killed in k of n repetitions; then the mean number of seeds (whole clusters), walks or states (small worlds) until then, with its 95 %% interval; then the median of the processor's time.\n")
 	if alive > 0 {
 		return fmt.Errorf("%w: %d of %d", ErrMutants, alive, len(bugs))
 	}
 	return nil
+}
+
+// hunted is what came of one bug.
+type hunted struct {
+	hunts []Hunt
+	err   error
+}
+
+// abreast looks for the bugs side by side, and gives what came of each where it is waited
+// for. The times are the processor's, of each hunt's own process.
+func (o *StrategiesOptions) abreast(ctx context.Context, builds *Builds, asIs *sound) (found []chan hunted, wait func()) {
+	found = make([]chan hunted, len(builds.bugs))
+	next := make(chan int, len(builds.bugs))
+	for i := range found {
+		found[i] = make(chan hunted, 1)
+		next <- i
+	}
+	close(next)
+	var lanes sync.WaitGroup
+	for range o.Parallel {
+		lanes.Go(func() {
+			for i := range next {
+				hunts, err := o.strategies(ctx, builds, i, asIs)
+				found[i] <- hunted{hunts, err}
+			}
+		})
+	}
+	return found, lanes.Wait
 }
 
 // killed reports whether a bug was found as it must be.
@@ -147,19 +180,19 @@ func (o *StrategiesOptions) inSmallWorlds(ctx context.Context, a Awake, p *Plant
 		repeat = 1 // it draws nothing
 	}
 	for n := range repeat {
-		began := time.Now()
 		one, cancel := context.WithTimeout(ctx, o.Timeout)
 		s := runSimulator(a.Command(one, root, "explore", "-strategy", strategy, "-seed", strconv.Itoa(n+1), "-total", o.Budget.String(), "-trace", "1"))
 		cancel()
-		took := time.Since(began)
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case len(s.broken) > 0:
 			b := s.broken[0]
-			h.add(b.seed, s.passed > 0 && (len(p.Laws) == 0 || slices.Contains(p.Laws, b.law)), took)
+			h.add(b.seed, s.passed > 0 && (len(p.Laws) == 0 || slices.Contains(p.Laws, b.law)), s.cpu)
 		case s.err != nil && one.Err() == nil:
 			return fmt.Errorf("search the small worlds: %w: %s", s.err, s.why)
 		default:
-			h.missed(0, took)
+			h.missed(0, s.cpu)
 		}
 	}
 	return nil
