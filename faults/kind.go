@@ -29,7 +29,7 @@ const (
 	Late       // the answer is Unknown, and it lands after it
 	Refusal    // it definitely does not land: 403, 503, a server that rejects
 	DeleteKey  // a per-key error inside a multi-delete that succeeded
-	DamagedTip // a read whose bytes arrive whole and are not what their checksum says
+	DamagedTip // a read of a footer or tail: told that its bytes are damaged, or given one that is another, or too few
 	Slow       // it takes long, and is answered well
 
 	// A process.

@@ -155,7 +155,7 @@ func (s *Sim) hit(k faults.Kind, e *pending) {
 	case faults.Refusal, faults.DeleteKey:
 		s.answer(e, core.Reply{Outcome: core.Refused, Val: "503"})
 	case faults.DamagedTip:
-		s.answer(e, core.Reply{Outcome: core.Damaged})
+		s.damage(e)
 	case faults.Flaky:
 		long := core.Ms(1 + s.tape.Choose(int(s.Dials.RequestLife)))
 		s.logf(e.p, "flaky", "for %d ms", long)
