@@ -336,6 +336,12 @@ var ackBreaches = []breach{
 	{"an acknowledged chunk with other bytes", 3, "[9, 11)", func(w *world) { w.acks[4].CRC++ }, nil},
 	{"an absorbed chunk with other bytes", 3, "[5, 7)", func(w *world) { w.acks[2].CRC++ }, nil},
 	{"a settled chunk with other bytes", 3, "[2, 5)", func(w *world) { w.acks[1].CRC++ }, func(w *world) { w.acks[0].CRC++ }},
+	{"live-from is above the watermark", 3, "[2, 3)", func(w *world) {
+		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 3 })
+	}, func(w *world) {
+		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 3 })
+		w.put(keys.Trim(9), format.EncodeNumber(3))
+	}},
 	{"an acknowledged chunk below live-from", 3, "[2, 5)", func(w *world) { w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 }) }, func(w *world) {
 		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 })
 		w.put(keys.Trim(9), format.EncodeNumber(5))

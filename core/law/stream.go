@@ -108,7 +108,7 @@ func (j *Judge) judgeSpans(s *stream) []Breach {
 	return j.judgeRows(s, nil)
 }
 
-// judgeRows judges law 2 on the rows that have changed, or whose bearing has.
+// judgeRows judges laws 2 and 3 on the rows that have changed, or whose bearing has.
 func (j *Judge) judgeRows(s *stream, bad []Breach) []Breach {
 	j.bear(s)
 	for _, r := range s.staleRefs {
@@ -176,8 +176,8 @@ func (j *Judge) judgeWalkers(s *stream, bad []Breach) []Breach {
 	return bad
 }
 
-// judgeRow judges law 2 on one row, and what it names; of a stream that does not
-// live, nothing.
+// judgeRow judges laws 2 and 3 on one row, and what it names; of a stream that does
+// not live, nothing.
 func (j *Judge) judgeRow(s *stream, r *ref) {
 	if len(r.bad) > 0 {
 		s.badRefs--
@@ -216,6 +216,9 @@ func (j *Judge) readable(s *stream, r *ref, names []lifeID, bad []Breach) ([]lif
 	for i := range r.row.Entries {
 		e := &r.row.Entries[i]
 		from := max(e.First, e.LiveFrom, mark)
+		if above := max(e.First, mark); e.LiveFrom > above && !e.Lost {
+			bad = append(bad, Breach{3, r.f.row.Key, fmt.Sprintf("records [%d, %d) are not below the watermark, and the entry holds them no more", above, e.LiveFrom)})
+		}
 		if e.Lost || from >= e.End() {
 			continue
 		}
