@@ -77,8 +77,13 @@ func Strategies(ctx context.Context, o StrategiesOptions, out io.Writer) error {
 	alive := 0
 	for i := range bugs {
 		h := <-found[i]
-		if h.err != nil {
-			return fmt.Errorf("hunt %s: %w", bugs[i].Name, h.err)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("hunt %s: %w", bugs[i].Name, err)
+		}
+		if h.err != nil { // the other rows are worth having
+			alive++
+			fmt.Fprintf(w, "%s\tNOT RUN: %s\n", bugs[i].Name, h.err)
+			continue
 		}
 		cells := make([]string, len(h.hunts))
 		for k := range h.hunts {

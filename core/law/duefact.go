@@ -64,8 +64,6 @@ func (j *Judge) marker(f *fact, d *keys.Due, on, parked bool) {
 		j.touchStream(s)
 		if d.Queue == keys.Teardown {
 			s.teardowns += step
-		} else {
-			s.retentions += step
 		}
 		m := f.readMarker(d, parked)
 		if on {

@@ -20,10 +20,10 @@ type stream struct {
 	refs   []*ref // by last
 	blind  int    // rows that do not decode
 
-	teardowns, retentions int // markers that stand or are parked
-	markers               []marker
-	producer              bool    // its producer handle stands
-	names                 []*fact // addresses that lead to it
+	teardowns int // markers that stand or are parked
+	markers   []marker
+	producer  bool    // its producer handle stands
+	names     []*fact // addresses that lead to it
 
 	asked   uint64  // below it, clients asked that it be trimmed
 	doomed  bool    // a client asked that it be deleted
@@ -169,11 +169,19 @@ func (j *Judge) judgeWalkers(s *stream, bad []Breach) []Breach {
 		}
 	case s.desc.v.MaxAge > 0 && len(s.refs) > 0:
 		j.evaluated(1)
-		if s.retentions == 0 {
-			bad = append(bad, Breach{1, key, "the stream has rows and an age policy, and no retention marker stands"})
+		if !s.ages() {
+			bad = append(bad, Breach{1, key, "the stream has rows and an age policy, and no retention marker of that policy stands"})
 		}
 	}
 	return bad
+}
+
+// ages reports whether a marker stands that will walk the stream: one of an earlier
+// policy resolves without a look at any row. What does not decode may be the one.
+func (s *stream) ages() bool {
+	return slices.ContainsFunc(s.markers, func(m marker) bool {
+		return m.due.Queue == keys.Retention && (m.blind || m.policy == s.desc.v.Policy)
+	})
 }
 
 // judgeRow judges laws 2 and 3 on one row, and what it names; of a stream that does
