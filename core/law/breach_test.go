@@ -149,6 +149,12 @@ var watchBreaches = []breach{
 		delete(w.bodies, w.obj(buriedAt))
 	}},
 	{"a tombstone without a teardown", 1, "no teardown", func(w *world) { w.del(w.key("due/teardown/", "")) }, func(w *world) { w.park(w.key("due/teardown/", "")) }},
+	{"a retention marker of an earlier policy only", 1, "of that policy", func(w *world) {
+		edit(w, keys.Stream(9), format.DecodeStream, func(x *format.Stream) { x.Policy++ })
+	}, func(w *world) {
+		edit(w, keys.Stream(9), format.DecodeStream, func(x *format.Stream) { x.Policy++ })
+		w.due(keys.Due{Queue: keys.Retention, At: 901, Stream: 9}, format.RetentionMark{Policy: 1}.Encode())
+	}},
 	{"an age policy without a retention marker", 1, "no retention", func(w *world) { w.del(w.key("due/retention/", "")) }, func(w *world) {
 		w.del(w.key("due/retention/", ""))
 		w.stream9(func(s *format.Stream) { s.MaxAge = 0 })
