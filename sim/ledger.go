@@ -346,7 +346,8 @@ func (l *Ledger) owed(s *Sim, at slotAt) string {
 	}
 	missing := 0
 	for _, st := range con.Stores {
-		if s.W.Bucket(st).Lookup(name) == nil {
+		// A fence is what keeps a slot from being there.
+		if o := s.W.Bucket(st).Lookup(name); o == nil || fence(o) {
 			missing++
 		}
 	}
