@@ -83,4 +83,15 @@ func TestStrategies(t *testing.T) {
 	if err := faults.Strategies(t.Context(), o, &out); !errors.Is(err, faults.ErrMutants) || !strings.Contains(out.String(), "1/2 16 [") {
 		t.Errorf("seeds miss it on one range: %v\n%s", err, out.String())
 	}
+
+	// One that breaks a law before it passes its mark has no row, and the next one has.
+	writeTree(t, dir, map[string]string{"planted/0.txt": "breaks: the grace\nfile: core/duty/a.go\nlaw: 4\n--- find\nreturn 10\n--- replace\nif n := 5; n < 10 {\n\t\treturn core.Ms(n)\n\t}\n\tcore.Planted()\n\treturn 5\n"})
+	out.Reset()
+	o.From, o.Strategies = []uint{0, 1000}, []string{"seeds"}
+	err = faults.Strategies(t.Context(), o, &out)
+	for _, want := range []string{"before the bug was reached", "2/2 7.0 ["} {
+		if !errors.Is(err, faults.ErrMutants) || !strings.Contains(err.Error(), "1 of 2") || !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q: %v\n%s", want, err, out.String())
+		}
+	}
 }
