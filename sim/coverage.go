@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nova/core"
+	"nova/faults/boundaries"
 )
 
 // Excused is what runs need not reach, each with its reason. What is listed here
@@ -91,6 +92,11 @@ const Rare = 1000
 // outcomes, notes (verdicts and each duty's work among them), faults, laws and
 // requests. From Rare runs on, only what no run can reach is excused.
 func (c *Count) Uncovered() []string {
+	return slices.DeleteFunc(c.unreached(), func(what string) bool { _, ok := c.excused(what); return ok })
+}
+
+// unreached lists what no run reached, excused or not.
+func (c *Count) unreached() []string {
 	out := c.Missing()
 	for o := range core.Outcome(core.Outcomes) {
 		n := int64(0)
@@ -101,10 +107,30 @@ func (c *Count) Uncovered() []string {
 			out = append(out, "outcome "+o.String())
 		}
 	}
-	return slices.DeleteFunc(out, func(what string) bool {
-		why, ok := Excused[what]
-		return ok && !(c.Runs >= Rare && strings.HasPrefix(why, "rare"))
-	})
+	return out
+}
+
+// excused is the reason why so many runs need not have reached something, if there is
+// one.
+func (c *Count) excused(what string) (why string, ok bool) {
+	why, ok = Excused[what]
+	return why, ok && !(c.Runs >= Rare && strings.HasPrefix(why, "rare"))
+}
+
+// Excuses is what was not reached and need not have been, and the crash points that
+// need not have been cut at, each with its reason: a line each.
+func (c *Count) Excuses() (lines []string) {
+	for _, what := range c.unreached() {
+		if why, ok := c.excused(what); ok {
+			lines = append(lines, "excused: "+what+": "+why)
+		}
+	}
+	for _, i := range c.Excluded() {
+		p := boundaries.Points()[i]
+		why, _ := unreached(p)
+		lines = append(lines, "excused: crash point "+p.String()+": "+why)
+	}
+	return lines
 }
 
 // Spread says how long runs were: the fewest effects, the median and the most.

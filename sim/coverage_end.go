@@ -56,7 +56,12 @@ func (c *Coverage) End(out io.Writer, whole bool) (ok bool, err error) {
 	if len(left) > 0 {
 		fmt.Fprintf(&b, "uncovered: %s\n", strings.Join(left, ", "))
 	} else if whole {
-		fmt.Fprintf(&b, "covered: everything but %d things and %d crash points that are excused (sim.Excused, sim.Unreached)\n", len(Excused), len(c.Sum.Excluded()))
+		lines := c.Sum.Excuses()
+		for _, line := range lines {
+			fmt.Fprintln(&b, line)
+		}
+		points := len(c.Sum.Excluded())
+		fmt.Fprintf(&b, "covered: everything but %d things and %d crash points that are excused\n", len(lines)-points, points)
 	}
 	_, err = io.WriteString(out, b.String())
 	return len(left) == 0, err

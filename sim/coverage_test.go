@@ -156,6 +156,13 @@ func TestCoverageFails(t *testing.T) {
 	if n, m := len(few.Sum.Excluded()), len(many.Excluded()); m == 0 || n <= m {
 		t.Errorf("%d points are excused of few runs, and %d of many", n, m)
 	}
+	for _, c := range []*sim.Count{&few.Sum, &many} {
+		lines := strings.Join(c.Excuses(), "\n")
+		if n := strings.Count(lines, "excused: crash point "); n != len(c.Excluded()) || !strings.Contains(lines, "excused: op stat: no machine emits it") ||
+			strings.Contains(lines, ": rare") != (c.Runs < sim.Rare) {
+			t.Errorf("%d of %d points with a reason, of %d runs:\n%s", n, len(c.Excluded()), c.Runs, lines)
+		}
+	}
 	few.Sum.Runs = sim.Enough // as if all of them had been like it
 	if text, ok := end(&few, false); ok || !strings.Contains(text, "uncovered: fault cut-before") || strings.Contains(text, "uncovered: law") {
 		t.Errorf("many runs without faults, %v:\n%s", ok, text)
