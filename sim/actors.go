@@ -86,6 +86,7 @@ type verbActor struct {
 	w    *Workload
 	name string
 	v    *verb
+	asking
 }
 
 // tenYears is what a clock may be ahead that nobody has set.
@@ -104,6 +105,7 @@ func (a *verbActor) Revive() bool { return false }
 // Boot starts the verb.
 func (a *verbActor) Boot(p *Proc) core.Machine {
 	a.v.env = &p.Env
+	a.asking = a.w.begins(p.Sim, a.v)
 	return a.v
 }
 
@@ -122,6 +124,11 @@ func (a *verbActor) Ended(p *Proc, cut bool) {
 		}
 	case reqServe:
 		a.w.hasRead(p, v)
+		a.served(p, v)
+	case reqTrim:
+		a.trimmed(p, v)
+	case reqPolicy:
+		a.policed(p, v)
 	case reqDelete:
 		if v.delete.Reason == serve.None || v.delete.Reason == serve.Deleted {
 			if live, _ := streamState(&p.Sim.W.Meta, v.stream); live {
@@ -136,6 +143,7 @@ func (a *verbActor) Fetched(p *Proc, op *core.Op, out core.Outcome, body world.B
 	if out != core.OK || a.v.kind != reqServe {
 		return
 	}
+	a.sinks[op.Num]++
 	x := &a.v.read.plan.Extents[op.Num]
 	c := a.w.ledger.whole(&body)
 	if c == nil || c.Stream != a.v.stream || uint64(c.Count) != x.Count || c.Acked && c.First != x.First {
@@ -176,5 +184,5 @@ func (w *Workload) run(s *Sim, v *verb) {
 			h.Asked(law.Ask{Stream: v.stream, Delete: true})
 		}
 	}
-	s.Start(&verbActor{w, fmt.Sprintf("client-%d", w.serial), v})
+	s.Start(&verbActor{w: w, name: fmt.Sprintf("client-%d", w.serial), v: v})
 }

@@ -206,3 +206,50 @@ func TestARetentionThatAWrongClockBegan(t *testing.T) {
 		}
 	}
 }
+
+// TestAReapWhoseAnswerCameByAWrongClock: where there is no space for the confirmed marker,
+// the grace counts from when it was sent. The clock is hours behind for the instant at
+// which the answer arrives.
+func TestAReapWhoseAnswerCameByAWrongClock(t *testing.T) {
+	l, _, obj := husk(t, false)
+	l.deny = func(op *core.Op) (core.Outcome, bool) {
+		for i := range op.Txn {
+			if op.Txn[i].Verb == core.VPut {
+				return core.NoSpace, true
+			}
+		}
+		return core.OK, false
+	}
+	seen, asked := l.now, false
+	p := reapPass(l)
+	for !p.done {
+		i := p.next(first)
+		if i < 0 {
+			break
+		}
+		r := l.apply(&p.pending[i].Op, p.env.Process)
+		if r.Outcome != core.NoSpace {
+			p.deliver(i, r)
+			continue
+		}
+		l.now -= 6 * 3_600_000
+		p.deliver(i, r)
+		l.now += 6 * 3_600_000
+		for k := range p.pending {
+			if op := &p.pending[k].Op; op.Kind == core.KWait {
+				asked = true
+				if op.Until < seen+l.dials.ReadGrace {
+					t.Errorf("it waits until %d; it was seen at %d, and the read grace is %d", op.Until, seen, l.dials.ReadGrace)
+				}
+			}
+		}
+	}
+	if !asked {
+		t.Fatal("it never waited")
+	}
+	l.now = seen + l.dials.ReadGrace - 1
+	p.run()
+	if _, stands := l.objs[obj]; !stands {
+		t.Errorf("the object went %d ms after it was seen to be dead, and the read grace is %d", l.now-seen, l.dials.ReadGrace)
+	}
+}

@@ -21,6 +21,7 @@ type ReapCheck struct {
 	step   reapStep
 	call   core.Call
 	probe  protocol.Probe
+	asked  core.Ms // when its confirmed marker was sent
 	seen   core.Ms // when the object was first seen to be all dead, no space to write it down; 0: not
 	reason reapReason
 }
@@ -97,6 +98,7 @@ func (d *ReapCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 			}
 		case reapConfirm: // 3. All dead, unconfirmed: the confirmed marker, one read grace out.
 			r, ok := d.call.AwaitFunc(t, func() core.Op {
+				d.asked = t.Now
 				c := format.ReapMark{Class: m.Class, Footer: m.Footer, Confirmed: true}
 				return due.Resolve(core.Put(keys.DueReap(due.Shard, e.Dials.GraceEnd(t.Now), due.Object), c.Encode()))
 			})
@@ -108,7 +110,9 @@ func (d *ReapCheck) Step(t core.Turn, e *core.Env, due *Due) core.Verdict {
 				t.Note(core.NoteReapConfirmArmed, 1)
 				return core.Done
 			case core.NoSpace:
-				d.seen, d.step = t.Now, reapWait
+				// By the clock by which it was sent, and let out: as the answer comes it may be hours
+				// behind, and right again before the wait has begun (finding F13).
+				d.seen, d.step = d.asked, reapWait
 			default:
 				return core.Again
 			}

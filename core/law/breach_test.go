@@ -348,10 +348,18 @@ var ackBreaches = []breach{
 		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 3 })
 		w.put(keys.Trim(9), format.EncodeNumber(3))
 	}},
-	{"an acknowledged chunk below live-from", 3, "[2, 5)", func(w *world) { w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 }) }, func(w *world) {
+	{"an acknowledged chunk below live-from", 3, "[2, 5)", func(w *world) {
 		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 })
+		w.due(keys.Due{Queue: keys.Reap, Object: tailAt.Key()}, format.ReapMark{}.Encode())
+	}, func(w *world) {
+		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 })
+		w.due(keys.Due{Queue: keys.Reap, Object: tailAt.Key()}, format.ReapMark{}.Encode())
 		w.put(keys.Trim(9), format.EncodeNumber(5))
 	}},
+	{"an object of which nothing is live", 1, "no ref, no intent", func(w *world) {
+		w.row(4, func(r *format.Row) { r.Entries[0].LiveFrom = 5 })
+		w.put(keys.Trim(9), format.EncodeNumber(5))
+	}, nil},
 	{"an acknowledged chunk that is lost", 3, "they are lost", func(w *world) {
 		w.row(4, func(r *format.Row) { r.Entries[0].Lost = true })
 		w.due(keys.Due{Queue: keys.Reap, Object: tailAt.Key()}, format.ReapMark{}.Encode())

@@ -110,7 +110,7 @@ type rest struct {
 	alive  map[uint64]bool  // live streams
 	aged   map[uint64]bool  // of them, those with an age policy
 	newest map[chainID]bool // the newest epochs of stars that are alive
-	named  map[lifeID]bool  // settled objects that rows name
+	named  map[lifeID]bool  // settled objects of which rows name something live
 }
 
 func readRest(s *Snapshot) rest {
@@ -147,7 +147,9 @@ func readRest(s *Snapshot) rest {
 			if id, _, err := keys.ParseRef(row.Key); err == nil {
 				x, _ := format.DecodeRow(row.Val)
 				for k := range x.Entries {
-					r.named[entryLife(id, &x.Entries[k])] = true
+					if e := &x.Entries[k]; !e.Lost && e.LiveFrom < e.End() {
+						r.named[entryLife(id, e)] = true
+					}
 				}
 			}
 		}
