@@ -23,7 +23,9 @@ func newSimExplore() *cobra.Command {
 		Long: `Searches small worlds: two auditors and one object, a rewrite that is cut and begins
 anew, a teardown beside a settle, and so on. Every interleaving of their effects is
 visited, with the cuts, lost replies and late requests that each world allows, and
-time moving on wherever it may; every law is judged on every world that is reached.
+time moving on wherever it may; the laws that a world can break
+are judged on every one that is reached, and laws 4 and 5 on every write. What takes a
+history (who asked, dates of clocks, bytes that change, widths) is for sim run.
 It checks the machines themselves, not a model of them.
 
 With --strategy the same worlds are walked instead: at random, with few preemptions

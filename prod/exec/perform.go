@@ -230,15 +230,19 @@ func (d *Driver) sendOnce(ctx context.Context, op *core.Op, body *Body) core.Rep
 	return reply
 }
 
-// wait sleeps until a time of the process's clock, or a nudge. It looks at the
-// clock now and then, since the clock may jump.
+// wait sleeps until a time of the process's clock, or a nudge. It looks at the clock now
+// and then, since the clock may jump; and it lasts no longer than it was to last by the
+// clock as the wait began: a clock that was years ahead then, and is right again, would
+// have the process sleep for years. Whoever waits looks at the clock when it wakes, as
+// after a nudge.
 func (d *Driver) wait(ctx context.Context, until core.Ms) core.Reply {
 	d.mu.Lock()
 	nudge := d.nudge
 	d.mu.Unlock()
 	const look = core.Ms(10_000)
+	began, most := time.Now(), until-d.o.Now()
 	for {
-		left := until - d.o.Now()
+		left := min(until-d.o.Now(), most-core.Ms(time.Since(began).Milliseconds()))
 		if left <= 0 {
 			return core.Reply{}
 		}

@@ -13,7 +13,7 @@ var counts = map[string]int{
 	"orphan-late":    74424,
 	"orphan-retry":   1129336,
 	"reap-reader":    265640,
-	"reap-two":       109052,
+	"reap-two":       112840,
 	"retire":         3089391,
 	"settle-open":    869848,
 	"settle-retry":   370939,
