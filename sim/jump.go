@@ -6,13 +6,12 @@ import (
 )
 
 // jump sets a process's clock while it lives: to a time between two that others have,
-// for good; an auditor's, every other time, hours or years ahead, or minutes behind,
-// for a while (C7).
+// for good; an auditor's, every other time, hours or years ahead, for a while (C7).
 // One that a run was told to make is over a moment later: what is decided in between
 // goes out by a right clock.
 func (s *Sim) jump(p *Proc, aimed bool) {
 	if _, audits := p.Actor.(*auditActor); audits && !p.wrong() && s.tape.Choose(2) == 1 {
-		far := [...]core.Ms{tenYears, 6 * 3_600_000, -behind}[s.tape.Choose(3)]
+		far := [...]core.Ms{tenYears, 6 * 3_600_000}[s.tape.Choose(2)]
 		most := s.Dials.ReadGrace
 		if aimed {
 			most = moment
@@ -20,11 +19,9 @@ func (s *Sim) jump(p *Proc, aimed bool) {
 		long := 1 + s.within(int(most))
 		s.logf(p, "jump", "%d ms ahead, for %d ms", far, long)
 		p.Skew += far
-		s.rewait(p)
 		s.harms(faults.Jump)
 		s.After(long, func() {
 			p.Skew -= far
-			s.rewait(p)
 			if !p.ended {
 				s.logf(p, "jump", "back")
 			}
@@ -39,28 +36,6 @@ func (s *Sim) jump(p *Proc, aimed bool) {
 		s.harms(faults.Jump)
 	}
 	s.logf(p, "jump", "to %d ms", p.Skew)
-	s.rewait(p)
-}
-
-// behind is how far a clock goes back, in ms: many graces, and not before the run began.
-const behind = 600_000
-
-// rewait ends the waits of a process whose time has come by its clock as it is now: a
-// host looks at the clock again and again while one waits. One that is not over goes on
-// for as long as it was to last when it began.
-func (s *Sim) rewait(p *Proc) {
-	if p.ended {
-		return
-	}
-	for _, e := range p.pend {
-		if e.op.Kind == core.KWait && e.stage == waiting && e.op.Until <= p.Clock() {
-			s.At(s.now, func() {
-				if !e.dead && e.stage == waiting {
-					s.answer(e, core.Reply{})
-				}
-			})
-		}
-	}
 }
 
 // moment is for how long a clock is wrong at most, in ms, that a run was told to set
@@ -73,9 +48,8 @@ func (p *Proc) wrong() bool { return max(p.Skew, -p.Skew) > p.Sim.Dials.Skew }
 // refuses reports whether an effect is not let out by its own host, or not let in by
 // the store: an auditor's host holds its clock against the stores' (gap 11), and lets
 // it delete and write nothing while the two disagree; and no store takes a request
-// that is dated so. What a clock that is behind has sent was held against the stores' as
-// it was sent, and is not let out either once the clock is right.
+// that is dated so.
 func (s *Sim) refuses(e *pending) bool {
 	_, audits := e.p.Actor.(*auditActor)
-	return audits && e.op.Mutates() && (e.p.wrong() || e.clock < e.sentAt-s.Dials.Skew)
+	return audits && e.op.Mutates() && e.p.wrong()
 }

@@ -181,19 +181,14 @@ func (s *Sim) emit(p *Proc, eff *core.Effect, site int) {
 	}
 }
 
-// wait wakes a process at a time of its own clock, as it is when the wait begins; now
-// and then it is nudged. A jump can only end it sooner (rewait).
+// wait wakes a process at a time of its own clock; now and then it is nudged.
 func (s *Sim) wait(e *pending) {
 	e.stage = waiting
 	until := e.op.Until - e.p.Skew
 	if d := s.nudged(e, int(until-s.now)); d >= 0 {
 		until = s.now + d
 	}
-	s.At(until, func() {
-		if e.stage == waiting {
-			s.answer(e, core.Reply{})
-		}
-	})
+	s.At(until, func() { s.answer(e, core.Reply{}) })
 }
 
 func (s *Sim) take(e *pending) {
