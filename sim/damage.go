@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"nova/core"
-)
+import "nova/core"
 
 // damage answers a read of a footer or of a tail with what its bytes became on their
 // way. A host that checks them says Damaged. No store sums up a part of an object,

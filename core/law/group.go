@@ -115,11 +115,9 @@ func (j *Judge) judgeGroup(g *group) (bad []Breach) {
 	return j.judgeSchedule(g, bad)
 }
 
-// objectWatched: an entry of which nothing is live is no ref: it stands for the order
-// of its row.
 func (j *Judge) objectWatched(g *group, o *object) bool {
 	for _, n := range g.entries {
-		if !n.e.Lost && n.e.LiveFrom < n.e.End() && n.inc() == o.at.Inc && j.home(n.e.Class) == o.o.Store {
+		if holds(n.e) && n.inc() == o.at.Inc && j.home(n.e.Class) == o.o.Store {
 			return true
 		}
 	}

@@ -34,6 +34,10 @@ func (o *object) life() lifeID {
 	return lifeID{settled: true, stream: o.at.Stream, epoch: o.at.Epoch, n: o.at.First, rev: o.at.Revision, inc: o.at.Inc}
 }
 
+// holds reports whether a catalog entry is a ref: of one that is lost, or of which all is
+// dead, nothing is left but its place in its row.
+func holds(e *format.Entry) bool { return !e.Lost && e.LiveFrom < e.End() }
+
 // life counts the live refs that name an object, and dates its last death.
 type life struct {
 	refs int

@@ -147,7 +147,7 @@ func readRest(s *Snapshot) rest {
 			if id, _, err := keys.ParseRef(row.Key); err == nil {
 				x, _ := format.DecodeRow(row.Val)
 				for k := range x.Entries {
-					if e := &x.Entries[k]; !e.Lost && e.LiveFrom < e.End() {
+					if e := &x.Entries[k]; holds(e) {
 						r.named[entryLife(id, e)] = true
 					}
 				}
